@@ -1,0 +1,90 @@
+"""Every exception of agentsim, and whose mistake each one is.
+
+    AgentsimError
+    ├── ScenarioError        the file is wrong: file, line, path, message, all at once
+    ├── ScriptError          scenario and run disagree (in `run` and `compare` a fact of the result, not an error)
+    │   ├── ScriptExhausted  "model call 5, but scenario 'refund' has 4 replies"
+    │   └── ScriptUnfinished "2 replies were never asked for"
+    ├── CannotExpress        "openai-chat has no way to say stop_reason 'pause_turn'"
+    ├── UnscriptedRequest    nothing answers this URL; the nearest that would
+    ├── TranscriptError      a log can't be read: file, line, reason
+    ├── UsageError           the call or command line is wrong: what was expected, what came, what is nearest
+    └── RuleBroken           (also an AssertionError) the code under test is wrong: the rule, the transcript
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class AgentsimError(Exception):
+    """Any error that agentsim raises on purpose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One mistake in a file.
+
+    Args:
+        message: what was expected and what came.
+        line: 1-based; 0 where it concerns the whole file.
+        path: where in the document, as `replies[2].tool_use`; "" for the whole.
+        file: as the user named it; "" for a string.
+    """
+
+    message: str
+    line: int = 0
+    path: str = ""
+    file: str = ""
+
+    def __str__(self) -> str:
+        where = self.file or "scenario"
+        if self.line:
+            where += f":{self.line}"
+        return f"{where}: {self.path + ': ' if self.path else ''}{self.message}"
+
+
+class ScenarioError(AgentsimError):
+    """A scenario file is wrong; `problems` holds every mistake that was found, in order of lines."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(map(str, self.problems)))
+
+
+class ScriptError(AgentsimError):
+    """Scenario and run disagree."""
+
+
+class ScriptExhausted(ScriptError):
+    """The code under test asked for more replies than the script has."""
+
+
+class ScriptUnfinished(ScriptError):
+    """The code under test ended before it asked for every reply."""
+
+
+class CannotExpress(AgentsimError):
+    """A wire has no way to say what the scenario says."""
+
+
+class UnscriptedRequest(AgentsimError):
+    """Nothing answers this request."""
+
+
+class TranscriptError(AgentsimError):
+    """A log or recording can't be read."""
+
+    def __init__(self, message: str, *, file: str = "", line: int = 0) -> None:
+        self.file, self.line = file, line
+        where = f"{file}:{line}: " if file and line else f"{file}: " if file else ""
+        super().__init__(where + message)
+
+
+class UsageError(AgentsimError):
+    """The caller's mistake: an unknown style, option, wire or value."""
+
+
+class RuleBroken(AgentsimError, AssertionError):
+    """The code under test broke a loop rule."""

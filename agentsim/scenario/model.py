@@ -1,0 +1,193 @@
+"""What a scenario means, after its sugar is gone. `spelling` and `load` turn files into these values.
+
+Standard-library dataclasses, so that a run pays nothing for the file format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from agentsim.core.events import Fault
+from agentsim.core.messages import Message, Reply
+from agentsim.core.tools import Approval, ToolOutcome, ToolSpec
+
+__all__ = [
+    "Abort", "Agent", "AnyCall", "Approval", "Decision", "Entry", "Expectation", "FOREVER", "OutputBlock", "Pace", "Price",
+    "Scenario", "ScriptedFault", "ScriptedReply", "StyleSettings", "TextMatch", "ToolOutcome", "ToolSpec", "When",
+]  # fmt: skip
+
+FOREVER = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Virtual time of a reply: until its first piece, for each piece, and between the last block and the end."""
+
+    first: float = 0.0
+    per_chunk: float = 0.0
+    tail: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """A condition on the request that a reply may answer. `where`: "last_tool_result" or "prompt"."""
+
+    where: Literal["last_tool_result", "prompt"]
+    how: Literal["contains", "matches"]
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextMatch:
+    """`contains` a text, or `matches` a regular expression (searched, not anchored)."""
+
+    how: Literal["contains", "matches"]
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What the request that a reply answers has to hold (`request:`).
+
+    Args:
+        offers: tool names that it must offer.
+        answers: None: not asked; else call id -> condition on its result (None: any result); `no_answers`: it holds none.
+        resumes: the paused message unchanged and last, or its thread continued.
+        text: conditions on the request's text.
+    """
+
+    offers: tuple[str, ...] = ()
+    answers: Mapping[str, TextMatch | None] | None = None
+    no_answers: bool = False
+    resumes: bool = False
+    text: tuple[TextMatch, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AnyCall:
+    """`tool_use: {"*": {…}}`: a call of a tool that the request offers, arguments made from its schema; `overrides` are kept."""
+
+    id: str | None = None
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class OutputBlock:
+    """Structured output: a call of the SDK's output tool where it has one, else `value` as JSON text."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedReply:
+    """One entry of a script that is a reply.
+
+    Args:
+        reply: blocks as written. A ToolCall whose id is "" gets a counted one when it is played (`call_1`), a ServerCall
+            likewise (`srvtoolu_1`); a ServerResult with call_id "" answers the server call before it.
+        pace: virtual latencies.
+        characters_per_chunk: of the stream, None: whole blocks in a few chunks.
+        repeat: how often it is played in all; FOREVER for the last.
+        handoff: agents that it hands over to.
+        extras: (position in reply.blocks, AnyCall | OutputBlock) in order: blocks that only the request or the SDK can fill.
+        line: where it stands in the file, 1-based; 0 unknown.
+    """
+
+    reply: Reply
+    pace: Pace = Pace()
+    characters_per_chunk: int | None = None
+    repeat: int = 1
+    when: When | None = None
+    request: Expectation | None = None
+    handoff: tuple[str, ...] = ()
+    extras: tuple[tuple[int, AnyCall | OutputBlock], ...] = ()
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedFault:
+    """One entry of a script that is a fault."""
+
+    fault: Fault
+    pace: Pace = Pace()
+    characters_per_chunk: int | None = None
+    repeat: int = 1
+    when: When | None = None
+    request: Expectation | None = None
+    line: int = 0
+
+
+Entry = ScriptedReply | ScriptedFault
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """One agent with a script of its own. `tools` are those that it declares itself."""
+
+    name: str
+    system: str | None = None
+    tools: Mapping[str, ToolSpec] = field(default_factory=dict)
+    script: tuple[Entry, ...] = ()
+    limit: float | None = None
+    background: bool = True
+    handoffs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One answer of a resume (`approvals:`). call_id None: a bare word that names no call."""
+
+    kind: Literal["approve", "reject", "edit"]
+    call_id: str | None = None
+    message: str | None = None
+    input: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """USD per million tokens."""
+
+    input: float
+    output: float
+
+
+@dataclass(frozen=True, slots=True)
+class Abort:
+    """The caller gives up: before request n is sent, or while the named tool runs."""
+
+    before_reply: int | None = None
+    during: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StyleSettings:
+    """What `styles:` says of one style. `limit` ABSENT is the SDK's default; None is "none"."""
+
+    limit: Any = "default"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    expect: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One scenario. The main agent's tools, script and handoffs stand at its top."""
+
+    name: str
+    prompts: tuple[str, ...] = ()
+    system: str | None = None
+    messages: tuple[Message, ...] = ()
+    tools: Mapping[str, ToolSpec] = field(default_factory=dict)
+    script: tuple[Entry, ...] = ()
+    handoffs: tuple[str, ...] = ()
+    agent: str | None = None
+    agents: Mapping[str, Agent] = field(default_factory=dict)
+    approvals: tuple[tuple[Decision, ...], ...] = ()
+    output: Mapping[str, Any] | None = None
+    price: Price | None = None
+    abort: Abort | None = None
+    styles: Mapping[str, StyleSettings] = field(default_factory=dict)
+    expect: Mapping[str, Any] | None = None
+    unused_replies_allowed: bool = False
+    path: str | None = field(default=None, compare=False)
