@@ -64,6 +64,22 @@ def _block(entry: Json) -> Json:
     return {"t": "text", "text": entry["text"]}
 
 
+def with_offered_names(blocks: list[Json], body: Json) -> list[Json]:
+    """Scripts say `lookup`; an MCP host offers it as `mcp__SERVER__lookup` and wants that name."""
+    offered = [str(tool.get("name", "")) for tool in body.get("tools") or []]
+    named = []
+    for block in blocks:
+        full = [name for name in offered if name.endswith(f"__{block.get('name')}")]
+        known = block["t"] != "call" or block["name"] in offered or len(full) != 1
+        named.append(block if known else {**block, "name": full[0]})
+    return named
+
+
+def short_name(name: str) -> str:
+    """A tool's name without the MCP server that it comes from."""
+    return name.split("__", 2)[2] if name.startswith("mcp__") and name.count("__") > 1 else name
+
+
 def stop_of(reply: Json, blocks: list[Json]) -> str | None:
     """The stop reason in the names of the Claude API; ``{"raw": word}`` is that word."""
     if "stop" in reply:
@@ -190,8 +206,8 @@ def _claude(message: Json) -> Parts:
 def _claude_block(block: Json) -> tuple[str, Any]:
     kind = block["type"]
     if kind in ("tool_use", "server_tool_use"):
-        full = [kind, block["id"], block["name"], block["input"]]
-        return f"{kind}({block['name']})", full
+        name = short_name(block["name"])
+        return f"{kind}({name})", [kind, block["id"], name, block["input"]]
     if kind == "tool_result":
         mark = "!" if block.get("is_error") is True else ""
         full = [kind, block["tool_use_id"], _plain(block.get("content")), bool(mark)]
@@ -735,6 +751,8 @@ class Rig:
             for block in blocks
             if block["t"] == "call"
         ]
+        if wire == "anthropic-messages":
+            blocks = with_offered_names(blocks, body)
         return _reply(session, wire, body, items, blocks, stop_of(reply, blocks))
 
 
