@@ -125,6 +125,7 @@ class Session:
         self.out_of_script = False
         self.counters: dict[str, int] = {}
         self.memory: dict[str, list[Any]] = {}
+        self.items: dict[str, Json] = {}
 
     def next_id(self, prefix: str) -> str:
         """Count ids, so that the same run gives the same bytes."""
@@ -301,8 +302,16 @@ def history(session: Session, wire: str, body: Json) -> list[Any]:
     if wire == "openai-responses":
         items = body.get("input", [])
         items = [items] if isinstance(items, str) else items
+        items = [_referred(session, item) for item in items]
         return [*session.memory.get(body.get("previous_response_id") or "", []), *items]
     return list(body.get("messages", []))
+
+
+def _referred(session: Session, item: Any) -> Any:
+    """A stored item in place of a reference to it."""
+    if isinstance(item, dict) and item.get("type") == "item_reference":
+        return session.items.get(item["id"], item)
+    return item
 
 
 # --- Claude Messages -------------------------------------------------------------------------------
@@ -344,7 +353,8 @@ def _claude_usage(output_tokens: int) -> Json:
 def _claude_content(block: Json) -> Json:
     kind = block["t"]
     if kind in ("text", "refusal"):
-        return {"type": "text", "text": block["text"], "citations": None}
+        # No null `citations`: the AI SDK's schema refuses what the official SDK accepts.
+        return {"type": "text", "text": block["text"]}
     if kind == "thinking":
         signature = block["signature"]
         return {"type": "thinking", "thinking": block["thinking"], "signature": signature}
@@ -744,7 +754,12 @@ class Rig:
         if "http_error" in reply:
             record["faulted"] = True
             error = reply["http_error"]
-            return _failure(wire, error["status"], error.get("type", ""), error.get("message", ""))
+            failure = _failure(
+                wire, error["status"], error.get("type", ""), error.get("message", "")
+            )
+            if "retry_after" in error:
+                failure.headers["retry-after"] = str(error["retry_after"])
+            return failure
         blocks = session.named(reply)
         record["calls"] = [
             {"id": block["id"], "name": block["name"], "args": object_arguments(block)}
@@ -786,6 +801,7 @@ def _reply(
     if wire == "openai-responses":
         response = responses_object(session, body, blocks, stop)
         session.memory[response["id"]] = [*items, *response["output"]]
+        session.items |= {item["id"]: item for item in response["output"]}
         events = list(responses_events(response)) if streamed else None
         return Answer(response, events=events, headers=headers)
     completion = chat_completion(session, body, blocks, stop)
