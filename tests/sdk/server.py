@@ -467,6 +467,8 @@ def _responses_status(stop: str | None) -> tuple[str | None, str | None]:
 
 def _responses_output(session: Session, blocks: list[Json], stop: str | None) -> list[Json]:
     items: list[Json] = []
+    if any(block["t"] == "refusal" for block in blocks):
+        stop = None if stop == "refusal" else stop  # texts beside a refusal are texts
     for index, block in enumerate(blocks):
         is_last = index == len(blocks) - 1
         cut = is_last and stop in ("max_tokens", "model_context_window_exceeded")
@@ -572,8 +574,8 @@ def chat_completion(session: Session, body: Json, blocks: list[Json], stop: str 
     """The full reply of Chat Completions, which has neither thinking nor server tools."""
     texts = [block["text"] for block in blocks if block["t"] == "text"]
     refusals = [block["text"] for block in blocks if block["t"] == "refusal"]
-    if stop == "refusal":
-        texts, refusals = [], refusals + texts
+    if stop == "refusal" and not refusals:
+        texts, refusals = [], texts
     message: Json = {"role": "assistant", "content": "".join(texts) if texts else None}
     message |= {"refusal": "".join(refusals) if refusals else None, "annotations": []}
     calls = [_chat_call(block) for block in blocks if block["t"] == "call"]
