@@ -2,12 +2,17 @@
 
 ``python tests/sdk/measure.py NAME [--case ID…] [--style S…] [--wire W…] [--cases FILE]``
 
+With ``--print`` or ``--full`` the rows are only shown.
+
 NAME is a folder beside this file with a manifest, a driver, and ``entries.json``::
 
     {"versions": ["langchain", …],           packages whose versions the first row tells
      "entries": [{"style": "langchain/create_agent", "wires": ["anthropic-messages", …],
                   "streams": [false, true],  the values of `stream` that are a choice
-                  "no_limit": true}]}        whether the SDK has a value for "no limit"
+                  "no_limit": true,          whether the SDK has a value for "no limit"
+                  "cases": ["answer"],       the only cases that it is measured with, where not all
+                  "more_limits": [20],       also for cases that name no limits of their own
+                  "options": {"stream": false}}]}   a variant: the row then tells these options
 
 The environment is made below ``.sdk-cache/NAME`` on first use. Rows that are measured replace their
 older versions in ``tests/styles/measured/NAME.jsonl``, the others stay. A driver may answer
@@ -139,7 +144,8 @@ def limits_of(case: Json, entry: Json) -> list[Any]:
     if "limits" in case:
         limits = list(case["limits"])
     else:
-        limits = ["default" if cap is None else cap for cap in case.get("caps", [None])]
+        caps = case.get("caps") or [None, *entry.get("more_limits", [])]
+        limits = ["default" if cap is None else cap for cap in caps]
         if case["id"] in ("rounds3", "endless"):
             limits += ODD_LIMITS
     return [limit for limit in limits if limit is not None or entry.get("no_limit", True)]
@@ -163,30 +169,34 @@ def plan(document: Json, entries: list[Json], chosen: argparse.Namespace) -> Ite
                 continue
             if entry["style"] not in case.get("styles", [entry["style"]]):
                 continue
+            if case["id"] not in entry.get("cases", [case["id"]]):
+                continue
             for wire in wires_of(case, entry):
                 if chosen.wire and wire not in chosen.wire:
                     continue
                 for stream in entry["streams"]:
                     if stream in case.get("streams", [stream]):
                         for limit in limits_of(case, entry):
-                            yield question(document, case, entry["style"], wire, stream, limit)
+                            asked = question(document, case, entry, wire, stream, limit)
+                            yield asked | {"full": chosen.full}
 
 
-def question(document: Json, case: Json, style: str, wire: str, stream: bool, limit: Any) -> Json:
+def question(document: Json, case: Json, entry: Json, wire: str, stream: bool, limit: Any) -> Json:
     """What the driver is asked, apart from where the server is."""
     tools = {tool["name"]: tool for tool in [*document["tools"], *case.get("tools", [])]}
     if "only_tools" in case:
         tools = {name: tools[name] for name in case["only_tools"]}
     return {
         "case": case,
-        "style": style,
+        "style": entry["style"],
         "wire": wire,
         "stream": stream,
         "limit": limit,
         "prompt": case.get("prompt", document.get("prompt", "go")),
         "system": case.get("system"),
         "tools": list(tools.values()),
-        "options": case.get("options", {}),
+        "options": entry.get("options", {}) | case.get("options", {}),
+        "variant": entry.get("options", {}),
         "timeout": case.get("timeout", 30),
     }
 
@@ -205,12 +215,16 @@ def measure(port: int, driver: Driver, number: int, asked: Json) -> Json | None:
     script = {name: case.get(name) for name in ("replies", "then", "max_requests")}
     control(port, key, script)
     where = {"base_url": f"http://127.0.0.1:{port}/s/{key}", "api_key": f"sim-{key}"}
-    sent = {name: value for name, value in asked.items() if name != "case"}
+    sent = {name: value for name, value in asked.items() if name not in ("case", "full", "variant")}
     answer = driver.ask({"id": number, **sent, **where})
     if answer.get("skip"):
         return None
-    text = json.dumps(answer).replace(where["base_url"], "BASE_URL")
-    return row(asked, json.loads(text), control(port, key))
+    answer = json.loads(json.dumps(answer).replace(where["base_url"], "BASE_URL"))
+    seen = control(port, key)
+    line = row(asked, answer, seen)
+    if asked["full"]:
+        line["full"] = [[json.loads(text) for text in one["full"]] for one in seen["requests"][-1:]]
+    return line
 
 
 # --- rows --------------------------------------------------------------------------------------------
@@ -227,6 +241,7 @@ def row(asked: Json, answer: Json, seen: Json) -> Json:
         "wire": asked["wire"],
         "stream": asked["stream"],
         "limit": asked["limit"],
+        **({"options": asked["variant"]} if asked["variant"] else {}),
         "model_calls": len(replied),
         "model_requests": len(seen["requests"]),
         "tool_rounds": tool_rounds(replied, runs),
@@ -279,7 +294,7 @@ def new_messages(requests: list[Json]) -> list[Json]:
 
 def key_of(line: Json) -> str:
     """What tells rows apart, as a text that sorts."""
-    return json.dumps([line[name] for name in KEY_FIELDS])
+    return json.dumps([*(line[name] for name in KEY_FIELDS), line.get("options", {})])
 
 
 def sort_key(line: Json) -> tuple[Any, ...]:
@@ -287,7 +302,8 @@ def sort_key(line: Json) -> tuple[Any, ...]:
     limit = line["limit"]
     rank = 0 if limit == "default" else 1 if limit is None else 2
     number = limit if rank == 2 else 0
-    return (line["case"], line["style"], line["wire"], line["stream"], rank, number)
+    variant = json.dumps(line.get("options", {}))
+    return (line["case"], line["style"], variant, line["wire"], line["stream"], rank, number)
 
 
 def store(path: Path, header: Json, rows: list[Json]) -> None:
@@ -312,6 +328,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--cases", type=Path, default=HERE / "cases.json")
     parser.add_argument("--fresh", action="store_true", help="forget the rows of earlier runs")
     parser.add_argument("--print", action="store_true", help="show the rows, store nothing")
+    text = "show the rows with the whole of the last request, store nothing"
+    parser.add_argument("--full", action="store_true", help=text)
     return parser.parse_args()
 
 
@@ -328,13 +346,13 @@ def main() -> None:
         line = measure(port, driver, number, asked)
         if line is not None:
             rows.append(line)
-            if chosen.print:
+            if chosen.print or chosen.full:
                 print(json.dumps(line, ensure_ascii=False), flush=True)
         if sys.stderr.isatty():
             print(f"\r{number + 1} {asked['case']['id']}   ", end="", file=sys.stderr)
     driver.close()
     path = MEASURED / f"{chosen.name}.jsonl"
-    if chosen.print:
+    if chosen.print or chosen.full:
         return
     if chosen.fresh:
         path.unlink(missing_ok=True)
