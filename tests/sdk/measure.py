@@ -28,6 +28,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -250,7 +251,7 @@ def row(asked: Json, answer: Json, seen: Json) -> Json:
             for run in runs
         ],
         **{name: answer.get(name) for name in names},
-        "requests": new_messages(seen["requests"]),
+        "requests": without_random_ids(new_messages(seen["requests"]), replied),
         "unbounded": seen["unbounded"],
         "out_of_script": seen["out_of_script"],
         "seconds": None,
@@ -290,6 +291,23 @@ def new_messages(requests: list[Json]) -> list[Json]:
         shown.append({"kept": kept, "new": request["messages"][kept:]})
         before = request["full"]
     return shown
+
+
+def without_random_ids(requests: list[Json], replied: list[Json]) -> list[Json]:
+    """Ids that an SDK makes up, for calls whose ids it does not accept, in the order of appearance."""
+    given = {call["id"] for reply in replied for call in reply["calls"]}
+    made_up: dict[str, str] = {}
+
+    def stable(match: re.Match[str]) -> str:
+        call_id = match[1]
+        if call_id not in given and not re.fullmatch(r"[a-z]+_\d+", call_id):
+            call_id = made_up.setdefault(call_id, f"generated_{len(made_up) + 1}")
+        return f"tool_result({call_id})"
+
+    for request in requests:
+        found = [re.sub(r"tool_result\(([^)]*)\)", stable, text) for text in request["new"]]
+        request["new"] = found
+    return requests
 
 
 def key_of(line: Json) -> str:

@@ -1,0 +1,66 @@
+// TanStack AI's `chat()`. `limit` is `agentLoopStrategy: maxIterations(limit)`, null is maxIterations(Infinity).
+import { chat, maxIterations, toolDefinition } from "@tanstack/ai";
+import { createAnthropicChat } from "@tanstack/ai-anthropic";
+import { webSearchTool as anthropicWebSearch } from "@tanstack/ai-anthropic/tools";
+import { createOpenaiChat, createOpenaiChatCompletions } from "@tanstack/ai-openai";
+import { webSearchTool as openaiWebSearch } from "@tanstack/ai-openai/tools";
+import { z } from "zod";
+import { errorOf, Failure, serve, toZod } from "./node_common.mjs";
+
+const ADAPTERS = {
+  "anthropic-messages": (one) => createAnthropicChat("claude-sonnet-5", one.api_key, { baseURL: one.base_url }),
+  "openai-responses": (one) => createOpenaiChat("gpt-5.2", one.api_key, { baseURL: `${one.base_url}/v1` }),
+  "openai-chat": (one) => createOpenaiChatCompletions("gpt-5.2", one.api_key, { baseURL: `${one.base_url}/v1` }),
+};
+
+function serverTool(one, spec) {
+  if (one.wire !== "anthropic-messages") return openaiWebSearch({ type: "web_search" });
+  return anthropicWebSearch({ name: spec.name, type: "web_search_20250305" });
+}
+
+function clientTool(spec, tools) {
+  const definition = toolDefinition({ name: spec.name, description: spec.description, inputSchema: toZod(z, spec.schema) });
+  return definition.server(async (input, context) => {
+    const running = tools.run(spec, input);
+    tools.runs.at(-1).call_id = context?.toolCallId;
+    const output = await running;
+    // There is no result with an error mark: a tool says that it failed by throwing.
+    if (output instanceof Failure) throw new Error(output.text);
+    return output;
+  });
+}
+
+// Follow the events: the run's last words are its last text message and its last finish reason.
+async function follow(events) {
+  const texts = new Map();
+  let [finishReason, error] = [null, null];
+  for await (const event of events) {
+    if (event.type === "TEXT_MESSAGE_START" && !texts.has(event.messageId)) texts.set(event.messageId, "");
+    if (event.type === "TEXT_MESSAGE_CONTENT") texts.set(event.messageId, (texts.get(event.messageId) ?? "") + event.delta);
+    if (event.type === "RUN_FINISHED") finishReason = finishOf(event);
+    if (event.type === "RUN_ERROR") error = { type: "RUN_ERROR", message: event.message, code: event.code ?? null };
+  }
+  const returned = error ? "error" : finishReason === "stop" ? "answer" : "stopped";
+  return { returned, finish_reason: error ? null : finishReason, final_text: [...texts.values()].at(-1) ?? null, error };
+}
+
+function finishOf(event) {
+  return event.finishReason ?? event.metadata?.tanstack?.finishReason ?? null;
+}
+
+serve(async (one, tools) => {
+  const options = {
+    adapter: ADAPTERS[one.wire](one),
+    messages: [{ role: "user", content: one.prompt }],
+    tools: one.tools.map((spec) => (spec.server ? serverTool(one, spec) : clientTool(spec, tools))),
+    debug: false,
+    ...(one.system && { systemPrompts: [one.system] }),
+    ...(one.limit !== "default" && { agentLoopStrategy: maxIterations(one.limit ?? Infinity) }),
+  };
+  if (one.options.stream !== false) return follow(chat(options));
+  try {
+    return { returned: "answer", final_text: await chat({ ...options, stream: false }) };
+  } catch (error) {
+    return { returned: "error", error: { ...errorOf(error), code: error.code ?? null } };
+  }
+});
