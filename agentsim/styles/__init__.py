@@ -1,0 +1,91 @@
+"""The styles, one file per SDK. A file is found by being here and having STYLES; nothing else has to know of it.
+
+Packages of third parties add theirs through the entry point group "agentsim.styles": a module with STYLES, or a Style.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+from collections.abc import Iterable
+
+from agentsim.core.style import Style
+from agentsim.errors import UsageError
+
+#: The order in which tables show them; files that are not named here follow by name.
+_ORDER = (
+    "ai_sdk", "workflow_agent", "langchain", "mastra", "openai_agents", "claude_agent_sdk", "tool_runners",
+    "openai_tool_runner", "tanstack_ai", "hand_rolled",
+)  # fmt: skip
+_LAST = ("reference",)
+_known: dict[str, Style] = {}
+_added: list[Style] = []
+
+
+def register(style: Style) -> None:
+    """Add a style of one's own to this process, as a test does. A known name is replaced."""
+    _added.append(style)
+    _known.clear()
+
+
+def unregister(name: str) -> None:
+    """Take back what `register` added under this name."""
+    _added[:] = [style for style in _added if style.name != name]
+    _known.clear()
+
+
+def all_styles() -> dict[str, Style]:
+    """Every style by name, in the order of tables."""
+    if not _known:
+        found = [style for module in _modules() for style in importlib.import_module(module).STYLES]
+        for style in [*found, *_of_entry_points(), *_added]:
+            _known[style.name] = style
+    return _known
+
+
+def _modules() -> Iterable[str]:
+    names = [m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")]
+    first = [name for name in _ORDER if name in names]
+    last = [name for name in _LAST if name in names]
+    return [f"{__name__}.{name}" for name in [*first, *sorted(set(names) - set(first) - set(last)), *last]]
+
+
+def _of_entry_points() -> list[Style]:
+    from importlib.metadata import entry_points
+
+    styles: list[Style] = []
+    for point in entry_points(group="agentsim.styles"):
+        value = point.load()
+        styles += [value] if isinstance(value, Style) else value.STYLES
+    return styles
+
+
+def find(name: str) -> Style:
+    """The style of this name.
+
+    Raises:
+        UsageError: there is none; it names the nearest.
+    """
+    style = all_styles().get(name)
+    if style is not None:
+        return style
+    near = difflib.get_close_matches(name, all_styles(), n=1, cutoff=0.4)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise UsageError(f"there is no style {name!r}{hint} `agentsim styles` lists them")
+
+
+def select(names: Iterable[str]) -> list[Style]:
+    """The styles of these names; the name of an SDK takes all of its entry points. No names: every style.
+
+    Styles that describe another version or only a documentation (`…@0.58.0`, `…@docs`) are taken when they are named.
+    """
+    wanted = list(names)
+    if not wanted:
+        return [style for style in all_styles().values() if "@" not in style.name]
+    chosen: dict[str, Style] = {}
+    for name in wanted:
+        of_sdk = [s for s in all_styles().values() if s.name.startswith(f"{name}/") and "@" not in s.name]
+        for style in of_sdk or [find(name)]:
+            chosen[style.name] = style
+    return list(chosen.values())

@@ -1,0 +1,128 @@
+"""The functions behind `import agentsim`: run, arun, compare, least_limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from agentsim.errors import UsageError
+from agentsim.judge.result import Result
+from agentsim.judge.simulate import DEFAULT, Play, prepare
+from agentsim.report.table import Table
+from agentsim.scenario.model import Scenario
+from agentsim.styles import find, select
+
+
+def run(
+    scenario: Scenario,
+    style: str = "reference",
+    *,
+    limit: Any = DEFAULT,
+    wire: str | None = None,
+    stream: bool | None = None,
+    options: Mapping[str, Any] | None = None,
+    max_calls: int = 100,
+    tools: Mapping[str, Callable[..., Any]] | None = None,
+) -> Result:
+    """Play a scenario under one style.
+
+    Args:
+        scenario: from `agentsim.load` or `agentsim.loads`.
+        style: its name, as `agentsim styles` lists it.
+        limit: the style's knob: a number, None or "none" for no limit; left out, the SDK's default.
+        wire: which provider stands behind the SDK; None: the first that can say the scenario.
+        stream: whether the model is called with streaming, where that is a choice.
+        options: the style's option tree.
+        max_calls: an endless script under no limit is stopped after so many model requests.
+        tools: functions to run in place of the scenario's results, by tool name.
+    Returns:
+        The run.
+    Raises:
+        UsageError: an unknown style, wire, option, or a value that they don't take.
+    """
+    play = _play(scenario, style, wire, stream, options, max_calls, tools)
+    return play.result(_limit(scenario, style, limit))
+
+
+async def arun(
+    scenario: Scenario,
+    style: str = "reference",
+    *,
+    limit: Any = DEFAULT,
+    wire: str | None = None,
+    stream: bool | None = None,
+    options: Mapping[str, Any] | None = None,
+    max_calls: int = 100,
+    tools: Mapping[str, Callable[..., Any]] | None = None,
+) -> Result:
+    """As `run`; `tools` may be coroutine functions, and overlap as the SDK lets them."""
+    play = _play(scenario, style, wire, stream, options, max_calls, tools)
+    return await play.aresult(_limit(scenario, style, limit))
+
+
+def _play(
+    scenario: Scenario,
+    style: str,
+    wire: str | None,
+    stream: bool | None,
+    options: Mapping[str, Any] | None,
+    max_calls: int,
+    tools: Mapping[str, Callable[..., Any]] | None,
+) -> Play:
+    return prepare(
+        scenario, find(style), wire=wire, stream=stream, options=options, max_calls=max_calls, functions=tools
+    )
+
+
+def _limit(scenario: Scenario, style: str, limit: Any) -> Any:
+    """The limit to play with: the caller's, else the scenario's for this style, else the SDK's default."""
+    if isinstance(limit, str) and limit == DEFAULT:
+        settings = scenario.styles.get(style)
+        return settings.limit if settings is not None else DEFAULT
+    if limit is None or limit == "none":
+        return None
+    if isinstance(limit, bool) or not isinstance(limit, int | float) or limit != limit or limit in (float("inf"), float("-inf")):
+        raise UsageError(f"a limit is a number, None or 'none', but {limit!r} came")
+    return limit
+
+
+def compare(
+    scenario: Scenario,
+    *,
+    limit: Any = DEFAULT,
+    styles: Iterable[str] = (),
+    wire: str | None = None,
+    stream: bool | None = None,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    max_calls: int = 100,
+) -> Table:
+    """Play a scenario under many styles.
+
+    Args:
+        styles: names of styles or of SDKs; none: all.
+        options: option trees by style name.
+        limit, wire, stream, max_calls: as `run`; a wire or stream value that a style does not have leaves it as it is.
+    Returns:
+        A row for each style, which prints as the command's table.
+    """
+    rows = []
+    for style in select(styles):
+        play = prepare(
+            scenario,
+            style,
+            wire=wire if wire in style.wires else None,
+            stream=stream if style.streams is None else None,
+            options=(options or {}).get(style.name),
+            max_calls=max_calls,
+        )
+        rows.append(play.result(_limit(scenario, style.name, limit)))
+    return Table(rows)
+
+
+def least_limit(scenario: Scenario, style: str, **settings: Any) -> int | None:
+    """The smallest limit under which the style does what it would do without one; None where there is none.
+
+    Args:
+        settings: `wire`, `stream`, `options`, `max_calls` as `run` takes them.
+    """
+    return prepare(scenario, find(style), **settings).least_limit()

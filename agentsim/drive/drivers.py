@@ -1,0 +1,90 @@
+"""The drivers: ask the loop what it wants, do it, say what happened. The only difference is who waits."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable
+from typing import Any
+
+from agentsim.core.actions import CallModel, Finish, RunTools
+from agentsim.core.events import Event, ModelRequested, RunFinished, RunStarted
+from agentsim.core.loop import State, advance, start
+from agentsim.core.run import Setup
+from agentsim.core.transcript import Transcript
+from agentsim.drive.world import World
+
+
+def drive(setup: Setup, world: World) -> Transcript:
+    """Run a loop to its end against a world.
+
+    Args:
+        setup: the style and what is settled before the run.
+        world: what answers.
+    Returns:
+        All events of the run.
+    """
+    state, events = start(setup), [_started(setup)]
+    while not isinstance(action := state.action, Finish):
+        if isinstance(action, CallModel):
+            events.append(ModelRequested(action.kept, action.new, action.agent, action.offered))
+            event = world.reply(action)
+        else:
+            event = world.run_tools(action)
+        events.append(event)
+        state = advance(state, event)
+    return _finished(events, state, action, world)
+
+
+async def adrive(setup: Setup, world: World) -> Transcript:
+    """The same, awaiting tools that are coroutine functions; a round's calls then overlap as the SDK lets them."""
+    state, events = start(setup), [_started(setup)]
+    while not isinstance(action := state.action, Finish):
+        if isinstance(action, CallModel):
+            events.append(ModelRequested(action.kept, action.new, action.agent, action.offered))
+            event = world.reply(action)
+        else:
+            event = await _run_tools(action, world)
+        events.append(event)
+        state = advance(state, event)
+    return _finished(events, state, action, world)
+
+
+async def _run_tools(action: RunTools, world: World) -> Event:
+    import asyncio
+
+    outputs: list[tuple[Any, bool, bool, float]] = []
+    first = 0
+    for size in action.batches or (len(action.calls),):
+        gate = asyncio.Semaphore(action.workers or max(1, size))
+        calls = action.calls[first : first + size]
+        outputs += await asyncio.gather(*(_run_one(call, world, gate) for call in calls))
+        first += size
+    return world.settle(action, outputs)
+
+
+async def _run_one(call: Any, world: World, gate: Any) -> tuple[Any, bool, bool, float]:
+    function = world.functions.get(call.name)
+    if function is None:
+        return world.scripted(call)
+    async with gate:
+        try:
+            output = function(**call.input)
+            if inspect.isawaitable(output):
+                output = await _value(output)
+            return output, False, False, 0.0
+        except Exception as error:
+            return str(error), True, True, 0.0
+
+
+async def _value(awaitable: Awaitable[Any]) -> Any:
+    return await awaitable
+
+
+def _started(setup: Setup) -> Event:
+    prompt = setup.prompts[0] if setup.prompts else None
+    return RunStarted(prompt, setup.messages, setup.style.name, setup.limit)
+
+
+def _finished(events: list[Event], state: State, action: Finish, world: World) -> Transcript:
+    events.append(RunFinished(action.outcome, state.count, round(world.now, 9)))
+    return Transcript(events)

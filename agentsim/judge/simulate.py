@@ -1,0 +1,221 @@
+"""Play a scenario under a style: choose the wire, read the limit, run the loop, find the least limit that is enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from agentsim.core.events import Outcome, RunFinished, RunStarted
+from agentsim.core.run import Setup
+from agentsim.core.style import Refused, Style
+from agentsim.core.transcript import Transcript
+from agentsim.core.wires import WIRES, cannot_express
+from agentsim.drive.drivers import adrive, drive
+from agentsim.drive.world import World
+from agentsim.errors import UsageError
+from agentsim.judge.result import Result
+from agentsim.scenario.model import Scenario, ScriptedReply
+
+Function = Callable[..., Any]
+
+#: A limit that nobody set: the SDK's own default holds.
+DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """One style with everything that its runs of one scenario share.
+
+    Args:
+        wire: the provider's format, None where none can say the scenario (`why` tells).
+        options: what the style made of the option tree.
+    """
+
+    scenario: Scenario
+    style: Style
+    wire: str | None
+    why: str
+    stream: bool
+    options: Any = None
+    max_calls: int = 100
+    functions: Mapping[str, Function] = field(default_factory=dict)
+
+    def transcript(self, limit: float | None) -> tuple[Transcript, int]:
+        """One run, and how many replies it left unused."""
+        started = self._not_started(limit)
+        if started is not None:
+            return started, _scripted_replies(self.scenario)
+        setup, world = self._prepare(limit)
+        return drive(setup, world), world.player.unused
+
+    async def atranscript(self, limit: float | None) -> tuple[Transcript, int]:
+        """The same, awaiting tools that are coroutine functions."""
+        started = self._not_started(limit)
+        if started is not None:
+            return started, _scripted_replies(self.scenario)
+        setup, world = self._prepare(limit)
+        return await adrive(setup, world), world.player.unused
+
+    def _prepare(self, limit: float | None) -> tuple[Setup, World]:
+        bound = self.style.read_limit(limit) if limit is not None else None
+        assert self.wire is not None
+        scenario = self.scenario
+        setup = Setup(
+            self.style,
+            self.wire,
+            self.stream,
+            bound,  # type: ignore[arg-type]
+            {name: tool for name, tool in scenario.tools.items() if not tool.server},
+            {name: tool for name, tool in scenario.tools.items() if tool.server},
+            scenario.prompts,
+            scenario.messages,
+            self.options,
+        )
+        world = World(
+            scenario,
+            streamed=self.stream,
+            max_calls=self.max_calls,
+            bounded=bound is not None,
+            functions=self.functions,
+        )
+        return setup, world
+
+    def _not_started(self, limit: float | None) -> Transcript | None:
+        """The transcript of a run that makes no call: the wire can't say the script, or the SDK refuses the limit."""
+        if self.wire is None:
+            outcome = Outcome("cannot_express", "error", error_type="CannotExpress", error_message=self.why)
+        else:
+            bound = self.style.read_limit(limit) if limit is not None else None
+            if not isinstance(bound, Refused):
+                return None
+            outcome = Outcome("limit", "error", error_type=bound.type, error_message=bound.message)
+        prompt = self.scenario.prompts[0] if self.scenario.prompts else None
+        return Transcript([RunStarted(prompt, self.scenario.messages, self.style.name, limit), RunFinished(outcome)])
+
+    def result(self, limit: Any) -> Result:
+        """One run at this limit (DEFAULT: the SDK's own)."""
+        value = self._value(limit)
+        return self._result(value, limit == DEFAULT, *self.transcript(value))
+
+    async def aresult(self, limit: Any) -> Result:
+        """The same, awaiting tools that are coroutine functions."""
+        value = self._value(limit)
+        return self._result(value, limit == DEFAULT, *await self.atranscript(value))
+
+    def _value(self, limit: Any) -> float | None:
+        value = self.style.default if limit == DEFAULT else limit
+        return None if value == "none" else value
+
+    def _result(self, limit: float | None, is_default: bool, transcript: Transcript, unused: int) -> Result:
+        return Result(
+            self.scenario,
+            self.style,
+            transcript,
+            wire=self.wire or self.style.wires[0],
+            stream=self.stream,
+            limit=limit,
+            limit_is_default=is_default,
+            unused_replies=unused,
+            least_limit=self.least_limit,
+        )
+
+    # -- the least limit ----------------------------------------------------------------------------------------
+
+    def least_limit(self) -> int | None:
+        """The smallest n such that n and every larger limit end as no limit does; None where that never ends or can't be stopped."""
+        quiet = replace(self, functions={})
+        free, _ = quiet.transcript(None)
+        outcome = free.outcome
+        assert outcome is not None
+        if outcome.ended in ("unbounded", "cannot_express", "not_implemented"):
+            return None
+        wanted = _essence(free)
+        n = max(1, int(_count(free))) + 2
+        while _essence(quiet.transcript(n)[0]) != wanted:
+            n += 1
+            if n > 2 * _count(free) + 100:
+                return None
+        while n > 1 and _essence(quiet.transcript(n - 1)[0]) == wanted:
+            n -= 1
+        return n
+
+
+def _count(transcript: Transcript) -> float:
+    last = transcript.events[-1]
+    return last.count if isinstance(last, RunFinished) else 0
+
+
+def _essence(transcript: Transcript) -> tuple[Any, ...]:
+    """What has to be the same for a limit to be enough: ending, return, runs, text."""
+    outcome = transcript.outcome
+    assert outcome is not None
+    runs = tuple((run.name, repr(run.input), repr(run.output), run.is_error) for run in transcript.tool_runs)
+    return outcome.ended, outcome.returned, outcome.final_text, outcome.error_type, runs
+
+
+def _scripted_replies(scenario: Scenario) -> int:
+    return sum(max(0, entry.repeat) for entry in scenario.script if isinstance(entry, ScriptedReply))
+
+
+def prepare(
+    scenario: Scenario,
+    style: Style,
+    *,
+    wire: str | None = None,
+    stream: bool | None = None,
+    options: Mapping[str, Any] | None = None,
+    max_calls: int = 100,
+    functions: Mapping[str, Function] | None = None,
+) -> Play:
+    """Settle what the runs of one style share.
+
+    Args:
+        wire: the provider's format; None: the first that the style names and that can say the scenario.
+        stream: whether the model is called with streaming; None: as the style does, or not.
+        options: the style's option tree; the scenario's own `styles:` where None.
+    Raises:
+        UsageError: a wire, stream value or option that the style does not have.
+    """
+    settings = scenario.styles.get(style.name)
+    tree = options if options is not None else (settings.options if settings else {})
+    chosen, why = _choose_wire(scenario, style, wire)
+    return Play(scenario, style, chosen, why, _choose_stream(style, stream), _configure(style, tree), max_calls, functions or {})
+
+
+def _choose_wire(scenario: Scenario, style: Style, wire: str | None) -> tuple[str | None, str]:
+    if wire is not None and wire not in style.wires:
+        known = ", ".join(style.wires) if wire in WIRES else ", ".join(WIRES)
+        raise UsageError(f"{style.name} does not speak {wire!r}; it speaks {known}")
+    why = ""
+    for candidate in [wire] if wire else style.wires:
+        problem = _problem(scenario, candidate)
+        if problem is None:
+            return candidate, ""
+        why = why or problem
+    return None, why
+
+
+def _problem(scenario: Scenario, wire: str) -> str | None:
+    scripts = [scenario.script, *(agent.script for agent in scenario.agents.values())]
+    for entry in (entry for script in scripts for entry in script):
+        reply = entry.reply if isinstance(entry, ScriptedReply) else entry.fault.partial
+        if reply is not None and (problem := cannot_express(reply, wire)):
+            return problem
+    return None
+
+
+def _choose_stream(style: Style, stream: bool | None) -> bool:
+    if style.streams is None:
+        return bool(stream)
+    if stream is not None and stream is not style.streams:
+        raise UsageError(f"{style.name} {'always' if style.streams else 'never'} calls the model with streaming")
+    return style.streams
+
+
+def _configure(style: Style, tree: Mapping[str, Any]) -> Any:
+    if style.configure is None:
+        if tree:
+            raise UsageError(f"{style.name} takes no options, but {', '.join(tree)} came")
+        return None
+    return style.configure(tree)

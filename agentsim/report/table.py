@@ -1,0 +1,183 @@
+"""The comparison as a table that a person reads: on a terminal, in a string, in a notebook."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from agentsim.judge.result import Result
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table as RichTable
+
+#: Width of a table that no terminal limits.
+WIDE = 150
+
+
+class Table(Sequence[Result]):
+    """Results of one or more scenarios, a row each, in file then style order.
+
+    Args:
+        rows: the results.
+        only_differences: leave out what most rows agree on and say how many they are.
+    """
+
+    def __init__(self, rows: Iterable[Result], *, only_differences: bool = False) -> None:
+        self.rows = list(rows)
+        self.only_differences = only_differences
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.rows[index]
+
+    def __iter__(self) -> Iterator[Result]:
+        return iter(self.rows)
+
+    def by_style(self) -> dict[str, Result]:
+        """The rows by style name (of the last scenario, where there are several)."""
+        return {row.style.name: row for row in self.rows}
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """What `compare --format json` prints."""
+        return [row.to_dict() for row in self.rows]
+
+    def __str__(self) -> str:
+        from rich.console import Console
+
+        out = io.StringIO()
+        self.print(Console(file=out, width=WIDE, color_system=None, legacy_windows=False))
+        return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+
+    def __rich__(self) -> RichTable:
+        return self._tables()[0]
+
+    def _repr_html_(self) -> str:
+        from rich.console import Console
+
+        console = Console(record=True, width=WIDE, file=io.StringIO())
+        self.print(console)
+        return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
+
+    def print(self, console: Console) -> None:
+        """Print a table for each scenario, and a line under it that says what is silent."""
+        for name, rows in self._by_scenario().items():
+            shown, hidden = differing(rows) if self.only_differences else (rows, 0)
+            console.print(_rich_table(name, shown))
+            if hidden:
+                console.print(f"{hidden} more styles do what most do: {_ending(_commonest(rows))}")
+            console.print(summary(rows), highlight=False)
+
+    def _by_scenario(self) -> dict[str, list[Result]]:
+        groups: dict[str, list[Result]] = {}
+        for row in self.rows:
+            groups.setdefault(row.scenario.path or row.scenario.name, []).append(row)
+        return {rows[0].scenario.name: rows for rows in groups.values()}
+
+    def _tables(self) -> list[RichTable]:
+        return [_rich_table(name, rows) for name, rows in self._by_scenario().items()]
+
+
+def summary(rows: Sequence[Result]) -> str:
+    """One line: how many styles would report an unfinished run as finished, and which."""
+    silent = [row.style.name for row in rows if row.silent]
+    if not silent:
+        return "silent: none of them reports an unfinished run as finished"
+    return f"silent: {len(silent)} of {len(rows)} report an unfinished run as finished: {', '.join(silent)}"
+
+
+def differing(rows: Sequence[Result]) -> tuple[list[Result], int]:
+    """The rows that don't do what most do, and how many do."""
+    common = _signature(_commonest(rows))
+    kept = [row for row in rows if _signature(row) != common]
+    return kept, len(rows) - len(kept)
+
+
+def _commonest(rows: Sequence[Result]) -> Result:
+    signatures = [_signature(row) for row in rows]
+    return rows[max(range(len(rows)), key=lambda i: (signatures.count(signatures[i]), -i))]
+
+
+def _signature(row: Result) -> tuple[Any, ...]:
+    return row.model_calls, row.model_requests, row.tool_rounds, row.ended, row.returned, row.silent, row.final_text
+
+
+def _ending(row: Result) -> str:
+    return f"{row.model_calls} model calls, {row.tool_rounds} tool rounds, {row.ended}, {row.returned}"
+
+
+def limit_text(row: Result) -> str:
+    """The limit as a person reads it; a default is told as one."""
+    value = "none" if row.limit is None else f"{row.limit:g}"
+    return f"{value} (default)" if row.limit_is_default else value
+
+
+def caller_text(row: Result) -> str:
+    """What the caller gets: the error's type, or the SDK's word and the text."""
+    if row.error is not None:
+        return row.error["type"]
+    parts = [row.finish_reason or "", repr(shorten(row.final_text, 34)) if row.final_text is not None else ""]
+    return " ".join(part for part in parts if part)
+
+
+def shorten(text: str | None, width: int) -> str:
+    """Text on one line, cut to a width."""
+    line = " ".join((text or "").split())
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+_COLUMNS: tuple[tuple[str, str, Callable[[Result], str]], ...] = (
+    ("limit", "right", limit_text),
+    ("count", "right", lambda row: f"{row.count:g} {row.style.unit}{'' if row.count == 1 else 's'}"),
+    ("least", "right", lambda row: "-" if row.least_limit is None else str(row.least_limit)),
+    ("calls", "right", lambda row: str(row.model_calls)),
+    ("requests", "right", lambda row: str(row.model_requests)),
+    ("rounds", "right", lambda row: str(row.tool_rounds)),
+    ("ended", "left", lambda row: row.ended),
+    ("returned", "left", lambda row: row.returned),
+    ("silent", "left", lambda row: "SILENT" if row.silent else ""),
+    ("refused", "right", lambda row: str(len(row.refused_requests) or "")),
+    ("seconds", "right", lambda row: f"{row.seconds:g}"),
+    ("the caller gets", "left", caller_text),
+)
+
+_COLOURS = {"answer": "green", "stopped": "yellow", "error": "red"}
+
+
+def _rich_table(name: str, rows: Sequence[Result]) -> RichTable:
+    from rich import box
+    from rich.table import Table as RichTable
+
+    table = RichTable(title=name, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, title_style="bold")
+    table.add_column("style", no_wrap=True)
+    columns = [c for c in _COLUMNS if c[0] not in ("seconds", "requests") or _differs(c[0], rows)]
+    for header, justify, _ in columns:
+        table.add_column(header, justify=justify, no_wrap=header != "the caller gets", overflow="fold")  # type: ignore[arg-type]
+    for row in rows:
+        table.add_row(_cell(row.style.name), *(_styled(header, text(row)) for header, _, text in columns))
+    return table
+
+
+def _differs(column: str, rows: Sequence[Result]) -> bool:
+    """Seconds and requests are only shown where they say something that the rest does not."""
+    if column == "seconds":
+        return any(row.seconds for row in rows)
+    return any(row.model_requests != row.model_calls for row in rows)
+
+
+def _styled(header: str, text: str) -> Any:
+    cell = _cell(text)
+    if header == "returned":
+        cell.stylize(_COLOURS.get(text, ""))
+    elif header == "silent" and text:
+        cell.stylize("bold red")
+    return cell
+
+
+def _cell(text: str) -> Any:
+    from rich.text import Text
+
+    return Text(text)
