@@ -7,6 +7,7 @@ With ``--print`` or ``--full`` the rows are only shown.
 NAME is a folder beside this file with a manifest, a driver, and ``entries.json``::
 
     {"versions": ["langchain", …],           packages whose versions the first row tells
+     "threads": true,                         tools run in threads: runs of a reply are put in call order
      "entries": [{"style": "langchain/create_agent", "wires": ["anthropic-messages", …],
                   "streams": [false, true],  the values of `stream` that are a choice
                   "no_limit": true,          whether the SDK has a value for "no limit"
@@ -160,9 +161,10 @@ def wires_of(case: Json, entry: Json) -> list[str]:
     return [wire for wire in entry["wires"] if only is None or wire in only]
 
 
-def plan(document: Json, entries: list[Json], chosen: argparse.Namespace) -> Iterator[Json]:
+def plan(document: Json, description: Json, chosen: argparse.Namespace) -> Iterator[Json]:
     """Every run as the driver will be asked for it, with its script beside it."""
-    for entry in entries:
+    own = {"full": chosen.full, "threads": bool(description.get("threads"))}
+    for entry in description["entries"]:
         for case in document["cases"]:
             if chosen.case and case["id"] not in chosen.case:
                 continue
@@ -179,7 +181,7 @@ def plan(document: Json, entries: list[Json], chosen: argparse.Namespace) -> Ite
                     if stream in case.get("streams", [stream]):
                         for limit in limits_of(case, entry):
                             asked = question(document, case, entry, wire, stream, limit)
-                            yield asked | {"full": chosen.full}
+                            yield asked | own
 
 
 def question(document: Json, case: Json, entry: Json, wire: str, stream: bool, limit: Any) -> Json:
@@ -222,7 +224,7 @@ def measure(port: int, driver: Driver, number: int, asked: Json) -> Json | None:
         return None
     answer = json.loads(json.dumps(answer).replace(where["base_url"], "BASE_URL"))
     seen = control(port, key)
-    line = row(asked, answer, seen)
+    line = row(asked, answer, seen, asked["threads"])
     if asked["full"]:
         line["full"] = [[json.loads(text) for text in one["full"]] for one in seen["requests"][-1:]]
     return line
@@ -231,10 +233,10 @@ def measure(port: int, driver: Driver, number: int, asked: Json) -> Json | None:
 # --- rows --------------------------------------------------------------------------------------------
 
 
-def row(asked: Json, answer: Json, seen: Json) -> Json:
+def row(asked: Json, answer: Json, seen: Json, threads: bool) -> Json:
     """One line of the result."""
     replied = [request for request in seen["requests"] if not request["faulted"]]
-    runs = answer.get("tool_runs") or []
+    runs, rounds = tool_rounds(replied, answer.get("tool_runs") or [], threads)
     names = ("returned", "finish_reason", "final_text", "reported_count", "error")
     return {
         "case": asked["case"]["id"],
@@ -245,7 +247,7 @@ def row(asked: Json, answer: Json, seen: Json) -> Json:
         **({"options": asked["variant"]} if asked["variant"] else {}),
         "model_calls": len(replied),
         "model_requests": len(seen["requests"]),
-        "tool_rounds": tool_rounds(replied, runs),
+        "tool_rounds": rounds,
         "tool_runs": [
             {name: run.get(name) for name in ("name", "input", "output", "is_error")}
             for run in runs
@@ -258,16 +260,24 @@ def row(asked: Json, answer: Json, seen: Json) -> Json:
     }
 
 
-def tool_rounds(replied: list[Json], runs: list[Json]) -> int:
-    """Replies with at least one run: by call id where the driver tells one, else by order."""
-    open_calls = [(number, call) for number, reply in enumerate(replied) for call in reply["calls"]]
-    rounds = set()
+def tool_rounds(replied: list[Json], runs: list[Json], threads: bool) -> tuple[list[Json], int]:
+    """The runs, and the number of replies with at least one.
+
+    A run belongs to a call by its call id where the driver tells one, else by order. The start order
+    of threads is noise, so there the runs are put in the order of their calls.
+    """
+    calls = [(number, call) for number, reply in enumerate(replied) for call in reply["calls"]]
+    open_calls, ranked, rounds, rank = list(calls), [], set(), 0
     for run in runs:
         found = _call_of(open_calls, run)
         if found is not None:
             open_calls.remove(found)
             rounds.add(found[0])
-    return len(rounds)
+            rank = next(at for at, call in enumerate(calls) if call is found)
+        ranked.append((rank, run))
+    if threads:
+        ranked.sort(key=lambda item: item[0])
+    return [run for _, run in ranked], len(rounds)
 
 
 def _call_of(calls: list[tuple[int, Json]], run: Json) -> tuple[int, Json] | None:
@@ -360,7 +370,7 @@ def main() -> None:
     driver = Driver(chosen.name, prepare(chosen.name))
     port = server.start()
     rows = []
-    for number, asked in enumerate(plan(document, description["entries"], chosen)):
+    for number, asked in enumerate(plan(document, description, chosen)):
         line = measure(port, driver, number, asked)
         if line is not None:
             rows.append(line)

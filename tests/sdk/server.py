@@ -2,6 +2,9 @@
 
 It exists to drive real SDKs, so it is lenient: it records what it is sent and never refuses a
 request. What it answers is decided by a script that is posted to ``/control/KEY``.
+
+A call with ``caller: true`` gets the optional ``caller`` field that newer Claude models send: some
+SDKs write such a call back in another way.
 """
 
 from __future__ import annotations
@@ -368,7 +371,8 @@ def _claude_content(block: Json) -> Json:
     call = {"id": block["id"], "name": block["name"], "input": object_arguments(block)}
     if kind == "server_call":
         return {"type": "server_tool_use", **call}
-    return {"type": "tool_use", **call, "caller": {"type": "direct"}}
+    caller = {"caller": {"type": "direct"}} if block.get("caller") else {}
+    return {"type": "tool_use", **call, **caller}
 
 
 def claude_events(message: Json, blocks: list[Json]) -> Iterator[Event]:
