@@ -300,6 +300,25 @@ def new_messages(requests: list[Json]) -> list[Json]:
             kept += 1
         shown.append({"kept": kept, "new": request["messages"][kept:]})
         before = request["full"]
+    return _without_minted_ids(shown, {call["id"] for one in requests for call in one["calls"]})
+
+
+def _without_minted_ids(shown: list[Json], scripted: set[str]) -> list[Json]:
+    """Some SDKs give a call a random id of their own; it becomes a counted one."""
+    minted: dict[str, str] = {}
+
+    def name(found: re.Match[str]) -> str:
+        told = (
+            found[1]
+            if found[1] in scripted
+            else minted.setdefault(found[1], f"minted_{len(minted) + 1}")
+        )
+        return f"tool_result({told})"
+
+    for request in shown:
+        request["new"] = [
+            re.sub(r"(?<!server_)tool_result\(([^)]*)\)", name, text) for text in request["new"]
+        ]
     return shown
 
 
