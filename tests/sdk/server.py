@@ -211,7 +211,7 @@ def _claude_block(block: Json) -> tuple[str, Any]:
     kind = block["type"]
     if kind in ("tool_use", "server_tool_use"):
         name = short_name(block["name"])
-        return f"{kind}({name})", [kind, block["id"], name, block["input"]]
+        return f"{kind}({name})", [kind, block["id"], name, block.get("input")]
     if kind == "tool_result":
         mark = "!" if block.get("is_error") is True else ""
         full = [kind, block["tool_use_id"], _plain(block.get("content")), bool(mark)]
