@@ -170,7 +170,8 @@ def plan(document: Json, description: Json, chosen: argparse.Namespace) -> Itera
                 continue
             if chosen.style and entry["style"] not in chosen.style:
                 continue
-            if entry["style"] not in case.get("styles", [entry["style"]]):
+            styles = case.get("styles", document.get("styles", [entry["style"]]))
+            if entry["style"] not in styles:
                 continue
             if case["id"] not in entry.get("cases", [case["id"]]):
                 continue
@@ -253,7 +254,7 @@ def row(asked: Json, answer: Json, seen: Json, threads: bool) -> Json:
             for run in runs
         ],
         **{name: answer.get(name) for name in names},
-        "requests": without_random_ids(new_messages(seen["requests"]), replied),
+        "requests": new_messages(seen["requests"]),
         "unbounded": seen["unbounded"],
         "out_of_script": seen["out_of_script"],
         "seconds": None,
@@ -310,7 +311,7 @@ def _without_minted_ids(shown: list[Json], scripted: set[str]) -> list[Json]:
     def name(found: re.Match[str]) -> str:
         told = (
             found[1]
-            if found[1] in scripted
+            if found[1] in scripted or found[1].startswith("srvtoolu_")
             else minted.setdefault(found[1], f"minted_{len(minted) + 1}")
         )
         return f"tool_result({told})"
@@ -320,23 +321,6 @@ def _without_minted_ids(shown: list[Json], scripted: set[str]) -> list[Json]:
             re.sub(r"(?<!server_)tool_result\(([^)]*)\)", name, text) for text in request["new"]
         ]
     return shown
-
-
-def without_random_ids(requests: list[Json], replied: list[Json]) -> list[Json]:
-    """Ids that an SDK makes up, for calls whose ids it does not accept, in the order of appearance."""
-    given = {call["id"] for reply in replied for call in reply["calls"]}
-    made_up: dict[str, str] = {}
-
-    def stable(match: re.Match[str]) -> str:
-        call_id = match[1]
-        if call_id not in given and not re.fullmatch(r"[a-z]+_\d+", call_id):
-            call_id = made_up.setdefault(call_id, f"generated_{len(made_up) + 1}")
-        return f"tool_result({call_id})"
-
-    for request in requests:
-        found = [re.sub(r"tool_result\(([^)]*)\)", stable, text) for text in request["new"]]
-        request["new"] = found
-    return requests
 
 
 def key_of(line: Json) -> str:
