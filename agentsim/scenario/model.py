@@ -14,9 +14,26 @@ from agentsim.core.messages import Message, Reply
 from agentsim.core.tools import Approval, ToolOutcome, ToolSpec
 
 __all__ = [
-    "Abort", "Agent", "AnyCall", "Approval", "Decision", "Entry", "Expectation", "FOREVER", "OutputBlock", "Pace", "Price",
-    "Scenario", "ScriptedFault", "ScriptedReply", "StyleSettings", "TextMatch", "ToolOutcome", "ToolSpec", "When",
-]  # fmt: skip
+    "FOREVER",
+    "Abort",
+    "Agent",
+    "AnyCall",
+    "Approval",
+    "Decision",
+    "Entry",
+    "Expectation",
+    "OutputBlock",
+    "Pace",
+    "Price",
+    "Scenario",
+    "ScriptedFault",
+    "ScriptedReply",
+    "StyleSettings",
+    "TextMatch",
+    "ToolOutcome",
+    "ToolSpec",
+    "When",
+]
 
 FOREVER = -1
 
@@ -67,10 +84,17 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class AnyCall:
-    """`tool_use: {"*": {…}}`: a call of a tool that the request offers, arguments made from its schema; `overrides` are kept."""
+    """`tool_use: {"*": {…}}`: a call of a tool that the request offers, arguments made from its schema.
+
+    Args:
+        id: None gets a counted one.
+        overrides: arguments that are kept as they are.
+        cut_after: only so many code points of the argument text arrive; None: all.
+    """
 
     id: str | None = None
     overrides: Mapping[str, Any] = field(default_factory=dict)
+    cut_after: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +115,8 @@ class ScriptedReply:
         characters_per_chunk: of the stream, None: whole blocks in a few chunks.
         repeat: how often it is played in all; FOREVER for the last.
         handoff: agents that it hands over to.
-        extras: (position in reply.blocks, AnyCall | OutputBlock) in order: blocks that only the request or the SDK can fill.
+        extras: (position, AnyCall | OutputBlock) in order: blocks that only the request or the SDK can fill. The position is
+            the one in the finished reply: inserting them one after the other puts each where it belongs.
         line: where it stands in the file, 1-based; 0 unknown.
     """
 
@@ -108,7 +133,7 @@ class ScriptedReply:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedFault:
-    """One entry of a script that is a fault."""
+    """One entry of a script that is a fault. `extras` belong to its partial reply."""
 
     fault: Fault
     pace: Pace = Pace()
@@ -116,6 +141,7 @@ class ScriptedFault:
     repeat: int = 1
     when: When | None = None
     request: Expectation | None = None
+    extras: tuple[tuple[int, AnyCall | OutputBlock], ...] = ()
     line: int = 0
 
 
