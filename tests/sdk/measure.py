@@ -311,7 +311,7 @@ def _without_minted_ids(shown: list[Json], scripted: set[str]) -> list[Json]:
     def name(found: re.Match[str]) -> str:
         told = (
             found[1]
-            if found[1] in scripted or found[1].startswith("srvtoolu_")
+            if found[1] in scripted or found[1].startswith(("srvtoolu_", "ws_"))
             else minted.setdefault(found[1], f"minted_{len(minted) + 1}")
         )
         return f"tool_result({told})"
