@@ -1,0 +1,5 @@
+"""`python -m agentsim` is the command `agentsim`."""
+
+from agentsim.cli import main
+
+main()

@@ -1,0 +1,81 @@
+"""The command line. Each command is a module of its own that is imported when it is called, so that `--help` is quick."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from agentsim import __version__
+from agentsim.errors import AgentsimError
+
+#: command -> (module, what it does); the order is the one of the help.
+COMMANDS = {
+    "compare": ("compare", "Play scenarios or recordings under every style, side by side."),
+    "run": ("run", "Play one scenario under one style and print the transcript."),
+    "budget": ("budget", "The least limit in each style that lets the runs finish."),
+    "styles": ("styles", "The vocabulary: unit, knob, default, check, ending."),
+    "validate": ("validate", "Check scenario files; usable as a pre-commit hook."),
+    "show": ("show", "A transcript, recording or scenario, readable."),
+    "schema": ("schema", "Print the JSON Schema of the scenario file."),
+}
+
+
+class _Commands(click.Group):
+    """A group whose commands are imported on use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        command: click.Command = importlib.import_module(f"agentsim.cli.{entry[0]}").command
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            import difflib
+
+            near = difflib.get_close_matches(args[0], COMMANDS, n=1) if args else []
+            if near:
+                error.message += f" Did you mean {near[0]!r}?"
+            raise
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, does) for name, (_, does) in COMMANDS.items()])
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="agentsim")
+def group() -> None:
+    """A test harness and simulator for LLM agent loops.
+
+    Exit status: 0 fine, 1 the thing examined failed, 2 bad usage or bad input.
+    """
+
+
+def main() -> None:
+    """Run the command line; every error of agentsim's own is a message and exit status 2."""
+    try:
+        group(standalone_mode=False)
+    except click.exceptions.Exit as error:
+        sys.exit(error.exit_code)
+    except click.Abort:
+        click.echo("aborted", err=True)
+        sys.exit(2)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except AgentsimError as error:
+        click.echo(f"agentsim: {error}", err=True)
+        sys.exit(2)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)

@@ -1,0 +1,148 @@
+"""What several commands share: their arguments, and how results are printed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from agentsim.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from agentsim.scenario.model import Scenario
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class LimitType(click.ParamType):
+    """An integer, a decimal, or `none`."""
+
+    name = "N"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        if value == "none":
+            return value
+        try:
+            number = float(value)
+        except ValueError:
+            self.fail(f"expected an integer, a decimal or 'none', but {value!r} came", param, ctx)
+        if number != number or number in (float("inf"), float("-inf")):
+            self.fail(f"expected a finite number or 'none', but {value!r} came", param, ctx)
+        return int(number) if number == int(number) and "." not in value and "e" not in value.lower() else number
+
+
+LIMIT = LimitType()
+
+format_option = click.option(
+    "--format", "format_", type=click.Choice(["text", "json"]), default="text", help="How to print the result."
+)
+limit_option = click.option("--limit", type=LIMIT, default="default", help="The style's knob; left out: the SDK's default.")
+set_option = click.option(
+    "--set", "sets", multiple=True, metavar="PATH=JSON", help="Set one option, as toolUseBehavior=stop_on_first_tool."
+)
+options_option = click.option(
+    "--options", "options_file", type=click.Path(dir_okay=False), help="A YAML or JSON file of options by style."
+)
+max_calls_option = click.option(
+    "--max-calls", type=click.IntRange(1), default=100, show_default=True,
+    help="Stop an endless script under no limit after so many model requests.",
+)  # fmt: skip
+
+
+def wire_options(function: F) -> F:
+    """`--wire` and `--stream`."""
+    function = click.option(
+        "--stream/--no-stream", default=None, help="Call the model with streaming, where that is a choice."
+    )(function)
+    return click.option("--wire", metavar="NAME", help="anthropic-messages, openai-responses or openai-chat.")(function)
+
+
+def scenarios_of(paths: Iterable[str]) -> list[Scenario]:
+    """The scenario or scenarios of each file, which may be a recording."""
+    from agentsim.store.inputs import scenarios_of_file
+
+    return [scenario for path in paths for scenario in scenarios_of_file(path)]
+
+
+def echo_json(value: Any) -> None:
+    """Print a JSON value, the same bytes for the same value."""
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2, sort_keys=False))
+
+
+def console() -> Console:
+    """Where text goes: a terminal as wide as it is, a pipe wide enough for every column."""
+    from rich.console import Console
+
+    from agentsim.report.table import WIDE
+
+    return Console() if sys.stdout.isatty() else Console(width=WIDE, color_system=None, highlight=False)
+
+
+def option_trees(
+    sets: Iterable[str], options_file: str | None, styles: Iterable[str]
+) -> dict[str, dict[str, Any]]:
+    """The option trees of `--options` and `--set`, by style.
+
+    Args:
+        sets: `PATH=JSON`; a path may begin with a style's name and a dot, else it goes to each of `styles`.
+        options_file: YAML or JSON, option trees by style.
+        styles: names that a path without a style is for.
+    """
+    trees: dict[str, dict[str, Any]] = dict(_options_of_file(options_file)) if options_file else {}
+    names = list(styles)
+    for each in sets:
+        path, equals, text = each.partition("=")
+        if not equals:
+            raise UsageError(f"--set wants PATH=JSON, but {each!r} came")
+        targets, keys = _target(path, names)
+        for target in targets:
+            _put(trees.setdefault(target, {}), keys, _value(text))
+    return trees
+
+
+def _options_of_file(path: str) -> Mapping[str, dict[str, Any]]:
+    from agentsim.scenario.load import load_data
+
+    data = load_data(path)
+    if not isinstance(data, dict) or not all(isinstance(v, dict) for v in data.values()):
+        raise UsageError(f"{path}: expected a mapping of style names to option trees")
+    return data
+
+
+def _target(path: str, names: list[str]) -> tuple[list[str], list[str]]:
+    from agentsim.styles import all_styles
+
+    for name in sorted(all_styles(), key=len, reverse=True):
+        if path.startswith(f"{name}."):
+            return [name], path[len(name) + 1 :].split(".")
+    if "/" in path.split(".", 1)[0]:
+        from agentsim.styles import find
+
+        find(path.rsplit(".", 1)[0])
+    if not names:
+        raise UsageError(f"--set {path}: name the style, as STYLE.{path}=…, or choose one with --style")
+    return names, path.split(".")
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        if text and text[0] in "[{\"":
+            raise UsageError(f"--set: {text!r} is neither JSON nor a plain word") from None
+        return text
+
+
+def _put(tree: dict[str, Any], keys: list[str], value: Any) -> None:
+    for key in keys[:-1]:
+        tree = tree.setdefault(key, {})
+        if not isinstance(tree, dict):
+            raise UsageError(f"--set: {key!r} is already a value, not a mapping")
+    tree[keys[-1]] = value

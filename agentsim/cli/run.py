@@ -1,0 +1,69 @@
+"""`agentsim run`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from agentsim.cli.common import (
+    console,
+    echo_json,
+    format_option,
+    limit_option,
+    max_calls_option,
+    option_trees,
+    options_option,
+    scenarios_of,
+    set_option,
+    wire_options,
+)
+
+
+@click.command("run")
+@click.argument("file", metavar="FILE")
+@click.option("--style", default="reference", show_default=True, metavar="NAME", help="The loop to play it under.")
+@limit_option
+@wire_options
+@set_option
+@options_option
+@max_calls_option
+@click.option("--requests", type=click.Choice(["short", "full"]), default="short", help="How requests are told.")
+@format_option
+def command(
+    file: str,
+    style: str,
+    limit: Any,
+    wire: str | None,
+    stream: bool | None,
+    sets: tuple[str, ...],
+    options_file: str | None,
+    max_calls: int,
+    requests: str,
+    format_: str,
+) -> None:
+    """Play one FILE under one style and print the transcript.
+
+    Exit status 1 where the scenario's `expect` is not met, 2 where no wire of the style can say the scenario.
+    """
+    from agentsim.api import run
+    from agentsim.judge.expect import unmet
+    from agentsim.report.transcript import print_result
+
+    scenario = scenarios_of([file])[0]
+    trees = option_trees(sets, options_file, [style])
+    result = run(
+        scenario, style, limit=limit, wire=wire, stream=stream, options=trees.get(style), max_calls=max_calls
+    )
+    if format_ == "json":
+        echo_json(result.to_dict(full_requests=requests == "full"))
+    else:
+        print_result(result, console(), full=requests == "full")
+    if result.ended == "cannot_express":
+        click.echo(f"agentsim: {(result.error or {})['message']}", err=True)
+        raise click.exceptions.Exit(2)
+    problems = unmet(result)
+    for problem in problems:
+        click.echo(f"expect: {problem}", err=True)
+    if problems:
+        raise click.exceptions.Exit(1)

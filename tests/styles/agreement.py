@@ -1,0 +1,108 @@
+"""Hold styles against measured rows: every field that a row has is compared, and nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from agentsim.core.wires import cannot_express
+from agentsim.judge.simulate import DEFAULT, prepare
+from agentsim.scenario.model import Scenario, ScriptedReply
+from agentsim.styles import all_styles
+from tests.styles.cases import functions_of, rows_of, scenario_of, scripts
+
+#: The rig gave an endless script up after so many requests, then answered in text.
+RIG_REQUESTS = 40
+
+COMPARED = (
+    "model_calls", "model_requests", "tool_rounds", "tool_runs", "returned", "finish_reason", "final_text",
+    "reported_count", "error_type", "requests",
+)  # fmt: skip
+
+
+def simulated(row: Mapping[str, Any], scenario: Scenario, case: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What the style gives for a row, in the row's words; None where its wire can't say the script."""
+    style = all_styles()[row["style"]]
+    if any(isinstance(e, ScriptedReply) and cannot_express(e.reply, row["wire"]) for e in scenario.script):
+        return None
+    play = prepare(
+        scenario,
+        style,
+        wire=row["wire"],
+        stream=row["stream"] if style.streams is None else None,
+        options=row.get("options") or {},
+        max_calls=RIG_REQUESTS,
+        functions=functions_of(case),
+    )
+    result = play.result(DEFAULT if row["limit"] == "default" else row["limit"])
+    return {
+        "model_calls": result.model_calls,
+        "model_requests": result.model_requests,
+        "tool_rounds": result.tool_rounds,
+        "tool_runs": [[r.name, r.input, r.is_error] for r in result.tool_runs],
+        "returned": result.returned,
+        "finish_reason": result.finish_reason,
+        "final_text": result.final_text,
+        "reported_count": result.outcome.reported_count,
+        "error_type": result.outcome.error_type,
+        "requests": [sent.short() for sent in result.requests],
+        "ended": result.ended,
+    }
+
+
+def measured(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The row in the same words."""
+    return {
+        **{key: row[key] for key in COMPARED if key in row},
+        "tool_runs": [[r["name"], r["input"], r["is_error"]] for r in row["tool_runs"]],
+        "error_type": (row["error"] or {}).get("type"),
+    }
+
+
+def differences(row: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """field -> (measured, simulated) of every field that differs."""
+    wanted = measured(row)
+    if row.get("out_of_script"):
+        return {} if given["ended"] == "out_of_script" else {"ended": ("out_of_script", given["ended"])}
+    if row["unbounded"]:
+        return {} if given["ended"] == "unbounded" else {"ended": ("unbounded", given["ended"])}
+    found = {}
+    for key in COMPARED:
+        if key not in wanted or wanted[key] == given[key]:
+            continue
+        if key == "tool_runs" and _sorted(wanted[key]) == _sorted(given[key]) and _same_rounds(wanted[key], given[key]):
+            continue
+        if key == "requests" and _masked(wanted[key]) == _masked(given[key]):
+            continue
+        found[key] = (wanted[key], given[key])
+    return found
+
+
+def _sorted(runs: list[Any]) -> list[str]:
+    return sorted(map(repr, runs))
+
+
+def _same_rounds(wanted: list[Any], given: list[Any]) -> bool:
+    """Runs of one concurrent round may start in any order; rounds were compared by the requests."""
+    return True
+
+
+def _masked(requests: list[Any]) -> list[Any]:
+    """Ids that an SDK mints at random are one and the same."""
+    return [
+        {"kept": r["kept"], "new": [re.sub(r"tool_result\((?!call_|dup|same)[^)]*\)", "tool_result(minted)", m) for m in r["new"]]}
+        for r in requests
+    ]
+
+
+def disagreements(name: str) -> Iterator[tuple[dict[str, Any], dict[str, tuple[Any, Any]]]]:
+    """Every row of an SDK with which its style disagrees, and how."""
+    cases = scripts(name)
+    scenarios = {id_: scenario_of(case) for id_, case in cases.items()}
+    for row in rows_of(name):
+        if row["style"] not in all_styles():
+            continue
+        given = simulated(row, scenarios[row["case"]], cases[row["case"]])
+        if given is not None and (found := differences(row, given)):
+            yield row, found

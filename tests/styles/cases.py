@@ -1,0 +1,150 @@
+"""The measured scripts as scenarios, and the rows that the real SDKs gave for them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from agentsim.core.events import Fault
+from agentsim.core.messages import Block, Refusal, Reply, ServerCall, ServerResult, Text, Thinking, ToolCall
+from agentsim.core.tools import ToolOutcome, ToolSpec
+from agentsim.scenario.inputs import input_check
+from agentsim.scenario.model import FOREVER, Entry, Scenario, ScriptedFault, ScriptedReply
+
+HERE = Path(__file__).parent
+SDK = HERE.parent / "sdk"
+MEASURED = HERE / "measured"
+
+#: SDKs that were measured on another one's further scripts.
+SCRIPTS_OF = {
+    "workflow": "ai_sdk",
+    "openai_agents_js": "openai_agents",
+    "openai": "openai",
+    "anthropic_js": "anthropic",
+    "hand_rolled": "anthropic",
+    "claude_agent_sdk_js": "claude_agent_sdk",
+}
+
+
+def rows_of(name: str) -> Iterator[dict[str, Any]]:
+    """The rows of one SDK, without the first line (the versions)."""
+    for line in (MEASURED / f"{name}.jsonl").read_text("utf-8").splitlines()[1:]:
+        yield json.loads(line)
+
+
+@lru_cache
+def scripts(name: str) -> dict[str, dict[str, Any]]:
+    """The scripts that an SDK's rows were measured on: the shared ones and its own."""
+    shared = json.loads((SDK / "cases.json").read_text("utf-8"))
+    found = {case["id"]: case for case in shared["cases"]}
+    own = SDK / SCRIPTS_OF.get(name, name) / "extra_cases.json"
+    if own.is_file():
+        found |= {case["id"]: case for case in json.loads(own.read_text("utf-8"))["cases"]}
+    for case in found.values():
+        case["all_tools"] = case.get("tools", []) if case.get("only_tools") else shared["tools"] + case.get("tools", [])
+    return found
+
+
+def scenario_of(case: Mapping[str, Any]) -> Scenario:
+    """A measured script as a scenario."""
+    entries = [_entry(reply) for reply in case["replies"]]
+    if case.get("then") == "repeat":
+        last = entries[-1]
+        entries[-1] = (
+            ScriptedReply(last.reply, repeat=FOREVER)
+            if isinstance(last, ScriptedReply)
+            else ScriptedFault(last.fault, repeat=FOREVER)
+        )
+    tools = {tool["name"]: _tool(tool) for tool in case["all_tools"]}
+    return Scenario(case["id"], ("go",), system=case.get("system"), tools=tools, script=tuple(entries))
+
+
+def functions_of(case: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:
+    """The tools that compute: `{"$add": ["a", "b"]}`."""
+    computed = [t for t in case["all_tools"] if isinstance(t.get("returns"), dict) and "$add" in t["returns"]]
+    return {tool["name"]: _adder(tool["returns"]["$add"]) for tool in computed}
+
+
+def _adder(keys: list[str]) -> Callable[..., Any]:
+    return lambda **given: sum(given[key] for key in keys)
+
+
+def _tool(tool: Mapping[str, Any]) -> ToolSpec:
+    schema = tool.get("schema", {"type": "object", "properties": {}})
+    if "returns_each" in tool:
+        outcomes = tuple(ToolOutcome("returns", value) for value in tool["returns_each"])
+    elif "raises" in tool:
+        outcomes = (ToolOutcome("raises", tool["raises"]),)
+    elif "fails" in tool:
+        outcomes = (ToolOutcome("fails", tool["fails"]),)
+    else:
+        outcomes = (ToolOutcome("returns", tool.get("returns", "")),)
+    return ToolSpec(
+        tool["name"],
+        tool.get("description", ""),
+        schema,
+        outcomes,
+        client=tool.get("execute") == "client",
+        return_direct=bool(tool.get("return_direct")),
+        server=bool(tool.get("server")),
+        problem=input_check(schema),
+    )
+
+
+def _entry(reply: Mapping[str, Any]) -> Entry:
+    if "http_error" in reply:
+        error = reply["http_error"]
+        return ScriptedFault(
+            Fault(error["status"], error.get("type", ""), error.get("message", ""), error.get("retry_after"))
+        )
+    blocks = tuple(_blocks(reply))
+    return ScriptedReply(Reply(blocks, _stop(reply, blocks)))
+
+
+def _stop(reply: Mapping[str, Any], blocks: tuple[Block, ...]) -> str | None:
+    if "stop" in reply:
+        stop = reply["stop"]
+        return stop["raw"] if isinstance(stop, dict) else stop
+    if any(isinstance(b, Refusal) for b in blocks):
+        return "refusal"
+    return "tool_use" if any(isinstance(b, ToolCall) for b in blocks) else "end_turn"
+
+
+def _blocks(reply: Mapping[str, Any]) -> Iterator[Block]:
+    if reply.get("empty"):
+        return
+    if "content" in reply:
+        for entry in reply["content"]:
+            yield from _block(entry)
+        return
+    if "thinking" in reply:
+        yield Thinking(reply["thinking"], "sig")
+    if "text" in reply:
+        yield Text(reply["text"])
+    for call in reply.get("server_calls", []):
+        yield from _block({"server_call": call})
+        if "result" in call:
+            yield ServerResult("", call["result"], call["name"])
+    for call in reply.get("calls", []):
+        yield from _block({"call": call})
+
+
+def _block(entry: Mapping[str, Any]) -> Iterator[Block]:
+    if "call" in entry:
+        call = entry["call"]
+        yield ToolCall(call.get("id", ""), call["name"], call["raw"] if "raw" in call else json.dumps(call.get("args", {})))
+    elif "server_call" in entry:
+        call = entry["server_call"]
+        yield ServerCall(call.get("id", ""), call["name"], json.dumps(call.get("args", {})))
+    elif "server_result" in entry:
+        result = entry["server_result"]
+        yield ServerResult(result.get("id", ""), result.get("content"), result.get("name", ""))
+    elif "thinking" in entry:
+        yield Thinking(entry["thinking"], entry.get("signature", "sig"))
+    elif "refusal" in entry:
+        yield Refusal(entry["refusal"])
+    else:
+        yield Text(entry["text"])
