@@ -223,7 +223,8 @@ def measure(port: int, driver: Driver, number: int, asked: Json) -> Json | None:
     answer = driver.ask({"id": number, **sent, **where})
     if answer.get("skip"):
         return None
-    answer = json.loads(json.dumps(answer).replace(where["base_url"], "BASE_URL"))
+    told = json.dumps(answer).replace(where["base_url"], "BASE_URL")
+    answer = json.loads(told.replace(f"127.0.0.1:{port}", "HOST"))
     seen = control(port, key)
     line = row(asked, answer, seen, asked["threads"])
     if asked["full"]:
