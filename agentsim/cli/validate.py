@@ -1,0 +1,27 @@
+"""`agentsim validate`."""
+
+from __future__ import annotations
+
+import click
+
+from agentsim.cli.common import echo_json, format_option
+
+
+@click.command("validate")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@format_option
+def command(paths: tuple[str, ...], format_: str) -> None:
+    """Check scenario files, or every one below a folder. All problems of a file are reported together."""
+    from agentsim.scenario.validate import files_of, problems_of
+
+    problems = problems_of(paths)
+    if format_ == "json":
+        echo_json([{"file": p.file, "line": p.line, "path": p.path, "message": p.message} for p in problems])
+    else:
+        for problem in problems:
+            click.echo(str(problem), err=True)
+    if problems:
+        raise click.exceptions.Exit(2)
+    if format_ == "text":
+        count = len(files_of(paths))
+        click.echo(f"{count} scenario file{'' if count == 1 else 's'}, no problem")

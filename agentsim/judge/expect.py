@@ -1,0 +1,58 @@
+"""Whether a run is what its scenario expects."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agentsim.judge.result import Result
+
+
+def unmet(result: Result) -> list[str]:
+    """A sentence for each expectation that the run does not meet: those for its style, else those for any run.
+
+    Args:
+        result: of a whole run.
+    Returns:
+        "ended: expected 'answer', but it is 'limit'" …; empty where all are met or none is stated.
+    """
+    settings = result.scenario.styles.get(result.style.name)
+    expected = settings.expect if settings is not None and settings.expect is not None else result.scenario.expect
+    if not expected:
+        return []
+    given: dict[str, Any] | None = None
+    problems = []
+    for key, wanted in expected.items():
+        if key == "tool_runs":
+            problem = _runs_problem(wanted, result)
+        else:
+            given = given if given is not None else _facts(result)
+            problem = None if given.get(key) == wanted else f"expected {_json(wanted)}, but it is {_json(given.get(key))}"
+        if problem:
+            problems.append(f"{key}: {problem}")
+    return problems
+
+
+def _facts(result: Result) -> dict[str, Any]:
+    return result.to_dict()
+
+
+def _runs_problem(wanted: Sequence[Any], result: Result) -> str | None:
+    given = [(run.name, run.input) for run in result.tool_runs]
+    fits = len(wanted) == len(given) and all(_fits(want, run) for want, run in zip(wanted, given, strict=True))
+    if fits:
+        return None
+    shown = ", ".join(f"{name}({_json(value)})" for name, value in given) or "none"
+    return f"expected {_json(list(wanted))}, but these ran: {shown}"
+
+
+def _fits(wanted: Any, run: tuple[str, Any]) -> bool:
+    """A bare name is any run of that tool; `{name: input}` wants that input."""
+    if isinstance(wanted, Mapping):
+        return len(wanted) == 1 and next(iter(wanted.items())) == run
+    return bool(wanted == run[0])
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
