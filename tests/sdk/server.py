@@ -228,8 +228,9 @@ def _claude_block(block: Json) -> tuple[str, Any]:
 
 def _plain(content: Any) -> Any:
     """A list of one text is the same as the text."""
-    if isinstance(content, list) and len(content) == 1 and content[0].get("type") == "text":
-        return content[0]["text"]
+    only = content[0] if isinstance(content, list) and len(content) == 1 else None
+    if isinstance(only, dict) and only.get("type") == "text":
+        return only["text"]
     return content
 
 
@@ -257,8 +258,9 @@ def _responses(item: Any) -> Parts:
 
 
 def _plain_output(output: Any) -> Any:
-    if isinstance(output, list) and len(output) == 1 and output[0].get("type") == "input_text":
-        return output[0]["text"]
+    only = output[0] if isinstance(output, list) and len(output) == 1 else None
+    if isinstance(only, dict) and only.get("type") == "input_text":
+        return only["text"]
     return output
 
 
