@@ -19,6 +19,9 @@ class CallModel:
         after: seconds to wait first (a provider's `retry_after`).
         agent: whose script answers; None is the main one.
         offered: names of the tools in the request; None: all of that agent's.
+        output_tool: name of the tool by which structured output is asked for, if it is.
+        deadline: the caller's timer goes off after so many seconds; None: never.
+        thread: which conversation `kept` speaks of; 0 is the main one, a subagent's has a number of its own.
     """
 
     kept: int
@@ -26,15 +29,35 @@ class CallModel:
     after: float = 0.0
     agent: str | None = None
     offered: tuple[str, ...] | None = None
+    output_tool: str | None = None
+    deadline: float | None = None
+    thread: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ToRun:
-    """A call that is to be run, with the input that the tool function gets (a JSON value)."""
+    """A call that is to be run.
+
+    Args:
+        input: what the tool function gets, a JSON value.
+        given: a result that the loop made itself (a subagent's, a hook's), in place of running the tool.
+        timeout: seconds after which the run is given up; its output then is an error.
+    """
 
     call_id: str
     name: str
     input: Any
+    given: Given | None = None
+    timeout: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A tool run's result that no tool made."""
+
+    output: Any
+    is_error: bool = False
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +70,7 @@ class RunTools:
         workers: how many of a batch run at once; None: all.
         eager: calls start as soon as their block is whole, before the reply ends.
         agent: whose tools; None is the main one's.
+        deadline: the caller's timer goes off after so many seconds; None: never.
     """
 
     calls: tuple[ToRun, ...]
@@ -54,6 +78,14 @@ class RunTools:
     workers: int | None = None
     eager: bool = False
     agent: str | None = None
+    deadline: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Let virtual time pass: forward by `seconds`; negative: back to where a parallel branch began."""
+
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,4 +95,4 @@ class Finish:
     outcome: Outcome
 
 
-Action = CallModel | RunTools | Finish
+Action = CallModel | RunTools | Wait | Finish

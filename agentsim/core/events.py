@@ -50,6 +50,7 @@ class ToolRun:
         is_error: it threw, or returned an error result.
         raised: it threw.
         seconds: virtual time from the round's start to the end of this run.
+        timed_out: it was given up after its time-out; `output` is None.
     """
 
     call_id: str
@@ -59,6 +60,7 @@ class ToolRun:
     is_error: bool = False
     raised: bool = False
     seconds: float = 0.0
+    timed_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +99,13 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequested:
-    """A request went out: the first `kept` messages of the request before, then `new`. `agent`: whose it is."""
+    """A request went out: the first `kept` messages of its thread's request before, then `new`. `agent`: whose it is."""
 
     kept: int
     new: tuple[Message, ...]
     agent: str | None = None
     offered: tuple[str, ...] | None = None
+    thread: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +153,21 @@ class Aborted:
 
 
 @dataclass(frozen=True, slots=True)
+class TimedOut:
+    """The caller's timer went off, before the reply came or while tools ran (`runs` are those that had ended)."""
+
+    runs: tuple[ToolRun, ...] = ()
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Waited:
+    """Virtual time passed; negative: a parallel branch began anew where another one had begun."""
+
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class RunFinished:
     """The run is over."""
 
@@ -167,5 +185,7 @@ Event = (
     | OutOfScript
     | Unbounded
     | Aborted
+    | TimedOut
+    | Waited
     | RunFinished
 )

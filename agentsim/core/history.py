@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from agentsim.core.events import Event, ModelRequested
 from agentsim.core.messages import (
     Message,
     Opaque,
@@ -113,8 +114,28 @@ def join(messages: Sequence[Message]) -> list[Message]:
     return joined
 
 
-def sent_requests(requests: Iterable[tuple[int, tuple[Message, ...]]]) -> Iterator[Sent]:
-    """Each request of a transcript in joined messages."""
-    joined = Joined()
-    for kept, new in requests:
-        yield joined.request(kept, new)
+def sent_requests(events: Iterable[Event]) -> Iterator[Sent]:
+    """Each request of a run in joined messages, against the request before it, whichever conversation that was of."""
+    threads: dict[int, Joined] = {}
+    before: Joined | None = None
+    for event in events:
+        if type(event) is not ModelRequested:
+            continue
+        joined = threads.setdefault(event.thread, Joined())
+        if joined is before or before is None:
+            yield joined.request(event.kept, event.new)
+        else:
+            joined.request(event.kept, event.new)
+            kept = _common(before.messages, joined.messages)
+            yield Sent(kept, tuple(joined.messages[kept:]))
+        before = joined
+
+
+def _common(one: Sequence[Message], other: Sequence[Message]) -> int:
+    """How many messages two histories begin with alike."""
+    alike = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        alike += 1
+    return alike

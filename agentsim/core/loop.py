@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from agentsim.core.actions import Action, CallModel, Finish, RunTools
+from agentsim.core.actions import Action, CallModel, Finish, RunTools, Wait
 from agentsim.core.events import (
     Aborted,
     Event,
@@ -19,8 +19,10 @@ from agentsim.core.events import (
     ModelReplied,
     Outcome,
     OutOfScript,
+    TimedOut,
     ToolsRan,
     Unbounded,
+    Waited,
 )
 from agentsim.core.run import Run, Setup, Stopped
 
@@ -94,15 +96,18 @@ def _next(loop: Generator[Action, Event, Outcome], event: Event | None) -> Actio
 def _check(action: Action, event: Event) -> None:
     kind = type(event)
     if type(action) is CallModel:
-        if kind in (ModelReplied, ModelFailed, OutOfScript, Unbounded, Aborted):
+        if kind in (ModelReplied, ModelFailed, OutOfScript, Unbounded, Aborted, TimedOut):
             return
     elif type(action) is RunTools:
-        if kind is Aborted:
+        if kind in (Aborted, TimedOut):
             return
         if isinstance(event, ToolsRan):
             if len(event.runs) == len(action.calls):
                 return
             raise TypeError(f"{len(event.runs)} tool runs answer {len(action.calls)} calls")
+    elif type(action) is Wait:
+        if kind is Waited:
+            return
     else:
         raise TypeError(f"the run is over, {kind.__name__} comes too late")
     raise TypeError(f"{kind.__name__} does not answer {type(action).__name__}")

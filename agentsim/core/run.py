@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentsim.core.actions import Action, CallModel, RunTools, ToRun
+from agentsim.core.actions import Action, CallModel, RunTools, ToRun, Wait
 from agentsim.core.events import (
     Aborted,
     Event,
@@ -19,14 +19,15 @@ from agentsim.core.events import (
     ModelReplied,
     Outcome,
     OutOfScript,
+    TimedOut,
     ToolRun,
     ToolsRan,
     Unbounded,
 )
 from agentsim.core.fate import fate
-from agentsim.core.messages import Message, ToolResult, user_text
+from agentsim.core.messages import Message, Reply, ToolResult, Usage, user_text
 from agentsim.core.style import Style
-from agentsim.core.tools import ToolSpec
+from agentsim.core.tools import AgentSpec, Decision, ToolSpec
 from agentsim.core.wires import Seen, SeenCall, see
 
 
@@ -39,11 +40,12 @@ class Stopped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A model call that got no reply after all its attempts. `aborted`: the caller gave up instead."""
+    """A model call that got no reply after all its attempts. `aborted`, `timed_out`: the caller gave up instead."""
 
     fault: Fault
     attempts: int
     aborted: bool = False
+    timed_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,7 @@ class Retry:
 NO_RETRY = Retry(0)
 
 Checked = Callable[[SeenCall], ToolResult | None]
+Steps = Generator[Action, Event, Any]
 
 
 @dataclass(slots=True)
@@ -83,8 +86,13 @@ class Setup:
     Args:
         style, wire, streamed: who loops, over what.
         limit: what `style.read_limit` made of the knob.
-        tools: the client's tools by name; `server_tools` those that run at the provider.
+        agent: the main agent: its tools and handoffs.
+        server_tools: tools that run at the provider, by name.
+        agents: the other agents by name.
         prompts: one run each, on one thread; empty where `messages` starts in the middle.
+        approvals: the answers of each resume, in order; None: each tool's own `approved` answers.
+        output: says what is wrong with a structured output; None where none is asked for.
+        price: USD per million tokens, input and output.
         options: what `style.configure` made of the option tree.
     """
 
@@ -92,11 +100,32 @@ class Setup:
     wire: str
     streamed: bool
     limit: float | None
-    tools: Mapping[str, ToolSpec] = field(default_factory=dict)
+    agent: AgentSpec = AgentSpec()
     server_tools: Mapping[str, ToolSpec] = field(default_factory=dict)
+    agents: Mapping[str, AgentSpec] = field(default_factory=dict)
     prompts: tuple[str, ...] = ()
     messages: tuple[Message, ...] = ()
+    approvals: tuple[tuple[Decision, ...], ...] | None = None
+    output: Callable[[Any], str | None] | None = None
+    price: tuple[float, float] | None = None
     options: Any = None
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What a run and the runs of its subagents share.
+
+    Args:
+        clock: virtual seconds so far.
+        cost: USD so far; 0 without a price.
+        threads: conversations so far.
+        resumes: resumes so far.
+    """
+
+    clock: float = 0.0
+    cost: float = 0.0
+    threads: int = 1
+    resumes: int = 0
 
 
 class Run:
@@ -108,43 +137,52 @@ class Run:
         calls, requests, rounds: model calls, requests and tool rounds so far.
         last: the last reply.
         all_text, last_text: texts of all replies joined; of the last reply that had any.
+        agent: whose turn it is; `tools` are its tools.
+        offered: names of the tools in the next requests; None: all of the agent's. `output_tool`: see CallModel.
+        ledger: clock and cost, shared with subagents.
+        memory: whatever a loop keeps over the prompts of one thread.
+        aborted, timed_out: the caller gave up, or its timer went off, while tools ran.
     """
 
     __slots__ = (
-        "_sent",
-        "all_text",
-        "calls",
-        "count",
-        "history",
-        "last",
-        "last_text",
-        "limit",
-        "options",
-        "requests",
-        "rounds",
-        "server_tools",
-        "setup",
-        "streamed",
-        "style",
-        "tools",
-        "total",
-        "wire",
-    )
+        "_sent", "aborted", "agent", "all_text", "calls", "count", "history", "last", "last_text", "ledger", "limit",
+        "memory", "offered", "options", "output_tool", "requests", "rounds", "server_tools", "setup", "streamed", "style",
+        "thread", "timed_out", "tools", "total", "wire",
+    )  # fmt: skip
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: Setup, agent: AgentSpec | None = None, ledger: Ledger | None = None) -> None:
         self.setup = setup
         self.style, self.wire, self.streamed = setup.style, setup.wire, setup.streamed
-        self.limit, self.options = setup.limit, setup.options
-        self.tools, self.server_tools = setup.tools, setup.server_tools
-        self.history: list[Message] = list(setup.messages)
+        self.limit, self.options, self.server_tools = setup.limit, setup.options, setup.server_tools
+        self.agent = agent or setup.agent
+        self.tools = self.agent.tools
+        self.ledger = ledger or Ledger()
+        self.thread = 0
+        self.history: list[Message] = [] if agent else list(setup.messages)
+        self.offered: tuple[str, ...] | None = None
+        self.output_tool: str | None = None
         self._sent = 0
         self.count: float = 0
         self.total: float = 0
         self.calls = self.requests = self.rounds = 0
         self.last: Seen | None = None
         self.all_text = self.last_text = ""
+        self.memory: dict[str, Any] = {}
+        self.aborted = self.timed_out = False
 
-    # -- history ------------------------------------------------------------------------------------------------
+    # -- several agents, prompts and resumes --------------------------------------------------------------------
+
+    def child(self, agent: AgentSpec) -> Run:
+        """A run of another agent with a history of its own; clock and cost are shared."""
+        child = Run(self.setup, agent, self.ledger)
+        child.thread = self.ledger.threads
+        self.ledger.threads += 1
+        child.limit = agent.limit
+        return child
+
+    def hand_over(self, agent: AgentSpec) -> None:
+        """The other agent goes on with this history."""
+        self.agent, self.tools = agent, agent.tools
 
     def begin(self, prompt: str) -> None:
         """A further prompt: a run of its own on the same thread, with a limit of its own."""
@@ -152,6 +190,26 @@ class Run:
         self.all_text = self.last_text = ""
         self.last = None
         self.say(prompt)
+
+    def next_answers(self, waiting: Sequence[SeenCall]) -> tuple[Decision, ...] | None:
+        """What the next resume says to calls that wait for an approval; None: nobody resumes.
+
+        `approvals` of the scenario are taken one list a resume; without them each waiting call gets what its tool's
+        `approved` says, all in one resume, and a tool that says nothing leaves the run waiting.
+        """
+        scripted = self.setup.approvals
+        at, self.ledger.resumes = self.ledger.resumes, self.ledger.resumes + 1
+        if scripted is not None:
+            return scripted[at] if at < len(scripted) else None
+        answers = []
+        for call in waiting:
+            spec = self.tools.get(call.name)
+            approval = spec.approval if spec is not None else None
+            if approval is not None and approval.kind != "none":
+                answers.append(Decision(approval.kind, call.id, approval.message, approval.input))
+        return tuple(answers) or None
+
+    # -- history ------------------------------------------------------------------------------------------------
 
     def say(self, text: str) -> None:
         """Append a user message of one text block."""
@@ -174,39 +232,52 @@ class Run:
 
     # -- the model ----------------------------------------------------------------------------------------------
 
-    def request(self, after: float = 0.0) -> CallModel:
+    def request(self, after: float = 0.0, deadline: float | None = None) -> CallModel:
         """The next request: what is new since the one before."""
         kept, self._sent = self._sent, len(self.history)
         self.requests += 1
-        return CallModel(kept, tuple(self.history[kept:]), after)
+        new = tuple(self.history[kept:])
+        name = self.agent.name or None
+        return CallModel(kept, new, after, name, self.offered, self.output_tool, deadline, self.thread)
 
-    def call(self, retry: Retry = NO_RETRY) -> Generator[Action, Event, Seen | Failed]:
+    def call(self, retry: Retry = NO_RETRY, *, deadline: float | None = None) -> Generator[Action, Event, Seen | Failed]:
         """Call the model, with the client's retries.
 
+        Args:
+            retry: which faults are sent again.
+            deadline: clock time at which the caller's timer goes off.
         Returns:
             The reply as this wire's client sees it, or Failed.
         """
         attempts, after = 0, 0.0
         while True:
-            event = yield self.request(after)
+            event = yield self.request(after, None if deadline is None else deadline - self.ledger.clock)
             attempts += 1
             if type(event) is ModelReplied:
-                return self._took(see(event.reply, self.wire, self.streamed))
+                self.ledger.clock += after + event.seconds
+                return self._took(event.reply)
             if type(event) is ModelFailed:
+                self.ledger.clock += after + event.seconds
                 if not retry.again(event.fault, attempts):
                     return Failed(event.fault, attempts)
                 after = event.fault.retry_after or 0.0
             elif type(event) is Aborted:
                 return Failed(Fault(type="aborted"), attempts, aborted=True)
+            elif type(event) is TimedOut:
+                self.ledger.clock += event.seconds
+                return Failed(Fault(type="timeout"), attempts, timed_out=True)
             else:
                 raise Stopped(self._stopped(event))
 
-    def _took(self, seen: Seen) -> Seen:
+    def _took(self, reply: Reply) -> Seen:
+        seen = see(reply, self.wire, self.streamed)
         self.calls += 1
         self.last = seen
         if seen.text:
             self.last_text = seen.text
             self.all_text += seen.text
+        if self.setup.price is not None:
+            self.ledger.cost += cost_of(reply.usage, self.setup.price)
         return seen
 
     def _stopped(self, event: Event) -> Outcome:
@@ -215,6 +286,24 @@ class Run:
         if type(event) is Unbounded:
             return Outcome("unbounded", "stopped")
         raise TypeError(f"{type(event).__name__} does not answer a model request")
+
+    # -- time ---------------------------------------------------------------------------------------------------
+
+    def wait(self, seconds: float) -> Steps:
+        """Let virtual time pass; negative seconds go back to where a parallel branch began."""
+        if seconds:
+            yield Wait(seconds)
+            self.ledger.clock += seconds
+
+    def side_by_side(self, branches: Sequence[Callable[[], Steps]]) -> Generator[Action, Event, list[Any]]:
+        """Run branches that overlap: each begins where the first began, and time goes on when the last has ended."""
+        begin, end, results = self.ledger.clock, self.ledger.clock, []
+        for branch in branches:
+            yield from self.wait(begin - self.ledger.clock)
+            results.append((yield from branch()))
+            end = max(end, self.ledger.clock)
+        yield from self.wait(end - self.ledger.clock)
+        return results
 
     # -- tools --------------------------------------------------------------------------------------------------
 
@@ -225,14 +314,26 @@ class Run:
         batches: Sequence[int] = (),
         workers: int | None = None,
         eager: bool = False,
+        deadline: float | None = None,
     ) -> Generator[Action, Event, tuple[ToolRun, ...]]:
-        """Run tools. One tool round where there is at least one."""
+        """Run tools; one tool round where there is at least one.
+
+        Args:
+            calls: in order of start.
+            batches, workers, eager: see RunTools.
+            deadline: clock time at which the caller's timer goes off.
+        Returns:
+            The runs in that order. Where the caller gave up meanwhile, those that ended, and `aborted` or `timed_out` is set.
+        """
         if not calls:
             return ()
-        event = yield RunTools(tuple(calls), tuple(batches), workers, eager)
-        if type(event) is not ToolsRan:
+        left = None if deadline is None else deadline - self.ledger.clock
+        event = yield RunTools(tuple(calls), tuple(batches), workers, eager, self.agent.name or None, left)
+        if not isinstance(event, ToolsRan | Aborted | TimedOut):
             raise Stopped(self._stopped(event))
-        self.rounds += 1
+        self.ledger.clock += event.seconds
+        self.aborted, self.timed_out = isinstance(event, Aborted), isinstance(event, TimedOut)
+        self.rounds += bool(event.runs)
         return event.runs
 
     def settle(
@@ -253,7 +354,7 @@ class Run:
             sequential: one after the other; otherwise side by side.
             workers: how many at once.
         Returns:
-            The results in the order of the calls, and the runs.
+            The results in the order of the calls (those of runs that an abort cut off are missing), and the runs.
         """
         results: list[ToolResult | None] = [refuse(call) for call in calls]
         due = [call for call, result in zip(calls, results, strict=True) if result is None]
@@ -263,7 +364,8 @@ class Run:
             workers=workers,
         )
         rendered = iter([render(run) for run in runs])
-        return Settled(tuple(r if r is not None else next(rendered) for r in results), runs)
+        settled = (r if r is not None else next(rendered, None) for r in results)
+        return Settled(tuple(r for r in settled if r is not None), runs)
 
     def problem(self, call: SeenCall) -> str | None:
         """Why a careful client would not run this call: "unknown", "json" or "schema: …"; None where it would."""
@@ -322,3 +424,15 @@ class Settled:
 def fault_ending(fault: Fault) -> str:
     """The contract's `ended` of a run that a fault ended."""
     return "broken_stream" if fault.in_stream else "http_error"
+
+
+def cost_of(usage: Usage | None, price: tuple[float, float]) -> float:
+    """USD of one reply. Without usage it has input 10 and output 5; cached input is charged as input.
+
+    Args:
+        usage: tokens of the reply.
+        price: USD per million tokens, input and output.
+    """
+    usage = usage or Usage()
+    tokens_in = usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens
+    return (tokens_in * price[0] + usage.output_tokens * price[1]) / 1e6

@@ -52,3 +52,32 @@ class ToolSpec:
     server: bool = False
     agent: str | None = None
     problem: Callable[[Any], str | None] = field(default=lambda value: None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One answer of a resume (`approvals:`). call_id None: a bare word that names no call."""
+
+    kind: Literal["approve", "reject", "edit"]
+    call_id: str | None = None
+    message: str | None = None
+    input: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSpec:
+    """An agent as a loop has to know it: its script is somebody else's business.
+
+    Args:
+        name: "" for a main agent without a name.
+        tools: the client's tools that it has; `handoffs`: agents that it may hand over to.
+        limit: a limit of its own, where it is run as a tool.
+        background: whether, as a subagent, it runs beside the main loop.
+    """
+
+    name: str = ""
+    system: str | None = None
+    tools: Mapping[str, ToolSpec] = field(default_factory=dict)
+    handoffs: tuple[str, ...] = ()
+    limit: float | None = None
+    background: bool = True

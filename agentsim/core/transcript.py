@@ -16,7 +16,7 @@ from agentsim.core.events import (
     ToolRun,
     ToolsRan,
 )
-from agentsim.core.messages import Message, Reply
+from agentsim.core.messages import Reply
 
 
 class Transcript(Sequence[Event]):
@@ -86,9 +86,3 @@ class Transcript(Sequence[Event]):
         """How the run ended; None where the events stop before that."""
         last = self.events[-1] if self.events else None
         return last.outcome if type(last) is RunFinished else None
-
-    def requests(self) -> Iterator[tuple[int, tuple[Message, ...]]]:
-        """What each request carried: messages kept of the one before, and the new ones."""
-        for event in self.events:
-            if type(event) is ModelRequested:
-                yield event.kept, event.new

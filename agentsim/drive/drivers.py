@@ -6,12 +6,12 @@ import inspect
 from collections.abc import Awaitable
 from typing import Any
 
-from agentsim.core.actions import CallModel, Finish, RunTools
+from agentsim.core.actions import CallModel, Finish, RunTools, ToRun
 from agentsim.core.events import Event, ModelRequested, RunFinished, RunStarted
 from agentsim.core.loop import State, advance, start
 from agentsim.core.run import Setup
 from agentsim.core.transcript import Transcript
-from agentsim.drive.world import World
+from agentsim.drive.world import Output, World
 
 
 def drive(setup: Setup, world: World) -> Transcript:
@@ -23,13 +23,16 @@ def drive(setup: Setup, world: World) -> Transcript:
     Returns:
         All events of the run.
     """
-    state, events = start(setup), [_started(setup)]
+    state = start(setup)
+    events: list[Event] = [_started(setup)]
     while not isinstance(action := state.action, Finish):
         if isinstance(action, CallModel):
-            events.append(ModelRequested(action.kept, action.new, action.agent, action.offered))
+            events.append(ModelRequested(action.kept, action.new, action.agent, action.offered, action.thread))
             event = world.reply(action)
-        else:
+        elif isinstance(action, RunTools):
             event = world.run_tools(action)
+        else:
+            event = world.wait(action)
         events.append(event)
         state = advance(state, event)
     return _finished(events, state, action, world)
@@ -37,13 +40,16 @@ def drive(setup: Setup, world: World) -> Transcript:
 
 async def adrive(setup: Setup, world: World) -> Transcript:
     """The same, awaiting tools that are coroutine functions; a round's calls then overlap as the SDK lets them."""
-    state, events = start(setup), [_started(setup)]
+    state = start(setup)
+    events: list[Event] = [_started(setup)]
     while not isinstance(action := state.action, Finish):
         if isinstance(action, CallModel):
-            events.append(ModelRequested(action.kept, action.new, action.agent, action.offered))
+            events.append(ModelRequested(action.kept, action.new, action.agent, action.offered, action.thread))
             event = world.reply(action)
-        else:
+        elif isinstance(action, RunTools):
             event = await _run_tools(action, world)
+        else:
+            event = world.wait(action)
         events.append(event)
         state = advance(state, event)
     return _finished(events, state, action, world)
@@ -52,28 +58,26 @@ async def adrive(setup: Setup, world: World) -> Transcript:
 async def _run_tools(action: RunTools, world: World) -> Event:
     import asyncio
 
-    outputs: list[tuple[Any, bool, bool, float]] = []
+    outputs: list[Output] = []
     first = 0
     for size in action.batches or (len(action.calls),):
         gate = asyncio.Semaphore(action.workers or max(1, size))
         calls = action.calls[first : first + size]
-        outputs += await asyncio.gather(*(_run_one(call, world, gate) for call in calls))
+        outputs += await asyncio.gather(*(_run_one(call, action.agent, world, gate) for call in calls))
         first += size
     return world.settle(action, outputs)
 
 
-async def _run_one(call: Any, world: World, gate: Any) -> tuple[Any, bool, bool, float]:
+async def _run_one(call: ToRun, agent: str | None, world: World, gate: Any) -> Output:
     function = world.functions.get(call.name)
-    if function is None:
-        return world.scripted(call)
+    if function is None or call.given is not None:
+        return world.run(call, agent)
     async with gate:
         try:
             output = function(**call.input)
-            if inspect.isawaitable(output):
-                output = await _value(output)
-            return output, False, False, 0.0
+            return Output(await _value(output) if inspect.isawaitable(output) else output)
         except Exception as error:
-            return str(error), True, True, 0.0
+            return Output(str(error), True, True)
 
 
 async def _value(awaitable: Awaitable[Any]) -> Any:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from agentsim.core.actions import CallModel, RunTools, ToRun
+from agentsim.core.actions import CallModel, RunTools, ToRun, Wait
 from agentsim.core.events import (
     Aborted,
     Event,
     ModelFailed,
     ModelReplied,
     OutOfScript,
+    TimedOut,
     ToolRun,
     ToolsRan,
     Unbounded,
+    Waited,
 )
-from agentsim.core.messages import Reply
+from agentsim.core.messages import Message, Reply
 from agentsim.drive.clock import Arrival, arrival, schedule
 from agentsim.scenario.model import FOREVER, Scenario
 from agentsim.scenario.play import Played, Player, RequestView, ToolScripts
@@ -64,65 +67,100 @@ class World:
         if abort is not None and abort.before_reply == self.requests + 1:
             return Aborted()
         self.now += action.after
-        self._conversation.add(action)
         played = self.player.next_entry(action.agent, self._conversation.view(action))
         if played is None:
             return OutOfScript(action.agent)
         if played.repeat == FOREVER and self.requests >= self._patience:
             return Unbounded()
         self.requests += 1
-        return self._answer(played)
+        return self._answer(played, action.deadline)
 
-    def _answer(self, played: Played) -> Event:
+    def _answer(self, played: Played, deadline: float | None) -> Event:
         fault = played.fault
         if fault is not None and fault.in_stream and not self._streamed and fault.partial is not None:
             fault = None
         reply = played.reply if played.reply is not None else (played.fault.partial if played.fault else None)
         self._arrival = arrival(reply or Reply(), played.pace, played.characters_per_chunk)
+        if deadline is not None and self._arrival.seconds > deadline:
+            self.now += max(0.0, deadline)
+            return TimedOut(seconds=max(0.0, deadline))
         self.now += self._arrival.seconds
         if fault is not None:
             return ModelFailed(fault, self._arrival.seconds)
         assert reply is not None
         return ModelReplied(reply, self._arrival.seconds)
 
+    def wait(self, action: Wait) -> Event:
+        """Let virtual time pass."""
+        self.now += action.seconds
+        return Waited(action.seconds)
+
     # -- tools --------------------------------------------------------------------------------------------------
 
     def run_tools(self, action: RunTools) -> Event:
         """The event that answers a round of tools, run from the scenario's results or by plain functions."""
-        outputs = [self._run(call) for call in action.calls]
-        return self.settle(action, outputs)
+        return self.settle(action, [self.run(call, action.agent) for call in action.calls])
 
-    def settle(self, action: RunTools, outputs: Sequence[tuple[Any, bool, bool, float]]) -> Event:
-        """The event of a round whose calls gave `outputs`: (output, is_error, raised, seconds) each."""
+    def settle(self, action: RunTools, outputs: Sequence[Output]) -> Event:
+        """The event of a round whose calls gave `outputs`."""
         ready, ended = None, 0.0
         if action.eager:
             ended = self._arrival.seconds
             ready = [self._arrival.calls[i] if i < len(self._arrival.calls) else ended for i in range(len(outputs))]
-        times = schedule([o[3] for o in outputs], action.batches, action.workers, ready)
+        outputs = [_in_time(output, call.timeout) for output, call in zip(outputs, action.calls, strict=True)]
+        times = schedule([output.seconds for output in outputs], action.batches, action.workers, ready)
         runs = tuple(
-            ToolRun(call.call_id, call.name, call.input, output, is_error, raised, max(0.0, end - ended))
-            for call, (output, is_error, raised, _), (_, end) in zip(action.calls, outputs, times, strict=True)
-        )
+            ToolRun(
+                call.call_id, call.name, call.input, output.value, output.is_error, output.raised,
+                max(0.0, end - ended), output.timed_out,
+            )
+            for call, output, (_, end) in zip(action.calls, outputs, times, strict=True)
+        )  # fmt: skip
         seconds = max((run.seconds for run in runs), default=0.0)
+        if action.deadline is not None and seconds > action.deadline:
+            left = max(0.0, action.deadline)
+            self.now += left
+            started = tuple(run for run, (begin, _) in zip(runs, times, strict=True) if begin - ended <= left)
+            return TimedOut(started, left)
         self.now += seconds
         abort = self.scenario.abort
         if abort is not None and abort.during in {call.name for call in action.calls}:
             return Aborted(runs, seconds)
         return ToolsRan(runs, seconds)
 
-    def scripted(self, call: ToRun) -> tuple[Any, bool, bool, float]:
-        """What the scenario says that this run gives: (output, is_error, raised, seconds)."""
-        outcome, seconds = self.tools.outcome(call.name, call.input)
-        return outcome.value, outcome.kind != "returns", outcome.kind == "raises", seconds
+    def scripted(self, call: ToRun, agent: str | None = None) -> Output:
+        """What the scenario says that this run gives."""
+        outcome, seconds = self.tools.outcome(call.name, call.input, agent)
+        return Output(outcome.value, outcome.kind != "returns", outcome.kind == "raises", seconds)
 
-    def _run(self, call: ToRun) -> tuple[Any, bool, bool, float]:
+    def run(self, call: ToRun, agent: str | None) -> Output:
+        """One run: a result that the loop made itself, a plain function's, or the scenario's."""
+        if call.given is not None:
+            return Output(call.given.output, call.given.is_error, False, call.given.seconds)
         function = self.functions.get(call.name)
         if function is None:
-            return self.scripted(call)
+            return self.scripted(call, agent)
         try:
-            return function(**call.input), False, False, 0.0
+            return Output(function(**call.input))
         except Exception as error:
-            return str(error), True, True, 0.0
+            return Output(str(error), True, True)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What one run gave. `seconds`: how long it took."""
+
+    value: Any
+    is_error: bool = False
+    raised: bool = False
+    seconds: float = 0.0
+    timed_out: bool = False
+
+
+def _in_time(output: Output, timeout: float | None) -> Output:
+    if timeout is None or output.seconds <= timeout:
+        return output
+    return Output(None, True, False, timeout, timed_out=True)
 
 
 class _Conversation:
@@ -131,15 +169,19 @@ class _Conversation:
     def __init__(self, scenario: Scenario) -> None:
         scripts = [scenario.script, *(agent.script for agent in scenario.agents.values())]
         self._looked_at = any(
-            entry.when is not None or entry.request is not None or getattr(entry, "extras", ())
+            entry.when is not None
+            or entry.request is not None
+            or getattr(entry, "extras", ())
+            or getattr(entry, "handoff", ())
             for script in scripts
             for entry in script
         )
-        self._messages: list[Any] = []
-
-    def add(self, action: CallModel) -> None:
-        if self._looked_at:
-            self._messages[action.kept :] = action.new
+        self._threads: dict[int, list[Message]] = {}
 
     def view(self, action: CallModel) -> RequestView | None:
-        return RequestView.of(self._messages, action.offered) if self._looked_at else None
+        """The request as conditions see it; None where no entry looks at it."""
+        if not self._looked_at:
+            return None
+        messages = self._threads.setdefault(action.thread, [])
+        messages[action.kept :] = action.new
+        return RequestView(messages, action.offered, output_tool=action.output_tool)

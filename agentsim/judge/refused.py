@@ -23,13 +23,14 @@ def refused_requests(transcript: Transcript, wire: str) -> list[dict[str, Any]]:
         `[{"request": 3, "rule": "every_call_is_answered"}, …]`, requests counted from 1.
     """
     refused: list[dict[str, Any]] = []
-    history: list[Message] = []
+    threads: dict[int, list[Message]] = {}
     number, paused = 0, False
     for event in transcript:
         if type(event) is ModelReplied:
             paused = event.reply.stop_reason in ("pause_turn", "compaction")
         elif type(event) is ModelRequested:
             number += 1
+            history = threads.setdefault(event.thread, [])
             history[event.kept :] = event.new
             found = _complaints(history, wire, len(event.new), paused)
             if found:

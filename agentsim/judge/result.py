@@ -9,11 +9,11 @@ from typing import Any
 from agentsim.core.events import Outcome, ToolRun
 from agentsim.core.fate import HONEST_ENDINGS
 from agentsim.core.history import Sent, sent_requests
-from agentsim.core.messages import Message
+from agentsim.core.run import cost_of
 from agentsim.core.style import Style
 from agentsim.core.transcript import Transcript
 from agentsim.judge.refused import refused_requests
-from agentsim.scenario.model import Price, Scenario
+from agentsim.scenario.model import Scenario
 
 
 class Result:
@@ -126,7 +126,7 @@ class Result:
     @cached_property
     def requests(self) -> tuple[Sent, ...]:
         """What each request carried, as the provider sees it."""
-        return tuple(sent_requests(self.transcript.requests()))
+        return tuple(sent_requests(self.transcript))
 
     @cached_property
     def refused_requests(self) -> list[dict[str, Any]]:
@@ -142,7 +142,9 @@ class Result:
     def cost_usd(self) -> float | None:
         """Cost of all replies; None without a price."""
         price = self.scenario.price
-        return None if price is None else round(sum(cost_of(r.usage, price) for r in self.transcript.replies), 10)
+        if price is None:
+            return None
+        return round(sum(cost_of(r.usage, (price.input, price.output)) for r in self.transcript.replies), 10)
 
     def to_dict(self, *, full_requests: bool = False) -> dict[str, Any]:
         """The object that `run --format json` prints.
@@ -192,16 +194,3 @@ def _request(sent: Sent, full: bool) -> dict[str, Any]:
     from agentsim.store.values import message_to_data
 
     return {"kept": sent.kept, "new": [message_to_data(message) for message in sent.new]}
-
-
-def cost_of(usage: Any, price: Price) -> float:
-    """USD of one reply; one without usage has input 10 and output 5. Cached input is charged as input."""
-    if usage is None:
-        return (10 * price.input + 5 * price.output) / 1e6
-    tokens_in = usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens
-    return float((tokens_in * price.input + usage.output_tokens * price.output) / 1e6)
-
-
-def message_texts(message: Message) -> str:
-    """The text blocks of a message, joined."""
-    return "".join(getattr(part, "text", "") for part in message.content)

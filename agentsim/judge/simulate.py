@@ -9,12 +9,14 @@ from typing import Any
 from agentsim.core.events import Outcome, RunFinished, RunStarted
 from agentsim.core.run import Setup
 from agentsim.core.style import Refused, Style
+from agentsim.core.tools import AgentSpec, ToolSpec
 from agentsim.core.transcript import Transcript
 from agentsim.core.wires import WIRES, cannot_express
 from agentsim.drive.drivers import adrive, drive
 from agentsim.drive.world import World
 from agentsim.errors import UsageError
 from agentsim.judge.result import Result
+from agentsim.scenario.inputs import input_check
 from agentsim.scenario.model import Scenario, ScriptedReply
 
 Function = Callable[..., Any]
@@ -38,6 +40,7 @@ class Play:
     why: str
     stream: bool
     options: Any = None
+    output: Callable[[Any], str | None] | None = None
     max_calls: int = 100
     functions: Mapping[str, Function] = field(default_factory=dict)
 
@@ -61,15 +64,20 @@ class Play:
         bound = self.style.read_limit(limit) if limit is not None else None
         assert self.wire is not None
         scenario = self.scenario
+        main, agents = agent_specs(scenario)
         setup = Setup(
             self.style,
             self.wire,
             self.stream,
             bound,  # type: ignore[arg-type]
-            {name: tool for name, tool in scenario.tools.items() if not tool.server},
+            main,
             {name: tool for name, tool in scenario.tools.items() if tool.server},
+            agents,
             scenario.prompts,
             scenario.messages,
+            scenario.approvals or None,
+            self.output,
+            (scenario.price.input, scenario.price.output) if scenario.price else None,
             self.options,
         )
         world = World(
@@ -141,6 +149,23 @@ class Play:
         return n
 
 
+def agent_specs(scenario: Scenario) -> tuple[AgentSpec, dict[str, AgentSpec]]:
+    """The main agent and the others, as loops know them."""
+    main = AgentSpec(scenario.agent or "", scenario.system, _own(scenario.tools), scenario.handoffs)
+    agents = {
+        agent.name: AgentSpec(agent.name, agent.system, _own(agent.tools), agent.handoffs, agent.limit, agent.background)
+        for agent in scenario.agents.values()
+    }
+    if main.name:
+        agents.setdefault(main.name, main)
+    return main, agents
+
+
+def _own(tools: Mapping[str, ToolSpec]) -> dict[str, ToolSpec]:
+    """The tools that the client has to do with."""
+    return {name: tool for name, tool in tools.items() if not tool.server}
+
+
 def _count(transcript: Transcript) -> float:
     last = transcript.events[-1]
     return last.count if isinstance(last, RunFinished) else 0
@@ -180,7 +205,9 @@ def prepare(
     settings = scenario.styles.get(style.name)
     tree = options if options is not None else (settings.options if settings else {})
     chosen, why = _choose_wire(scenario, style, wire)
-    return Play(scenario, style, chosen, why, _choose_stream(style, stream), _configure(style, tree), max_calls, functions or {})
+    output = input_check(scenario.output) if scenario.output is not None else None
+    streams = _choose_stream(style, stream)
+    return Play(scenario, style, chosen, why, streams, _configure(style, tree), output, max_calls, functions or {})
 
 
 def _choose_wire(scenario: Scenario, style: Style, wire: str | None) -> tuple[str | None, str]:
@@ -218,4 +245,7 @@ def _configure(style: Style, tree: Mapping[str, Any]) -> Any:
         if tree:
             raise UsageError(f"{style.name} takes no options, but {', '.join(tree)} came")
         return None
-    return style.configure(tree)
+    try:
+        return style.configure(tree)
+    except ValueError as error:
+        raise UsageError(f"{style.name}: {error}") from None

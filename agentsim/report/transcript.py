@@ -79,11 +79,12 @@ def _ending(result: Result) -> Iterator[str]:
 
 def transcript_lines(events: Any, *, full: bool = False) -> Iterator[str]:
     """A line or a few for each event, requests counted from 1."""
-    joined, number = Joined(), 0
+    threads: dict[int, Joined] = {}
+    number = 0
     for event in events:
         if type(event) is ModelRequested:
             number += 1
-            sent = joined.request(event.kept, event.new)
+            sent = threads.setdefault(event.thread, Joined()).request(event.kept, event.new)
             who = f" of {event.agent}" if event.agent else ""
             yield f"request {number}{who}: keeps {sent.kept}, new: {', '.join(map(short, sent.new)) or 'nothing'}"
             if full:

@@ -31,7 +31,7 @@ def loads(text: str, *, file: str = "") -> Transcript:
         TranscriptError: it is none, or a line of it is broken; says which.
     """
     events: list[Event] = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:

@@ -31,8 +31,9 @@ SCRIPTS_OF = {
 
 def rows_of(name: str) -> Iterator[dict[str, Any]]:
     """The rows of one SDK, without the first line (the versions)."""
-    for line in (MEASURED / f"{name}.jsonl").read_text("utf-8").splitlines()[1:]:
-        yield json.loads(line)
+    for line in (MEASURED / f"{name}.jsonl").read_text("utf-8").split("\n")[1:]:
+        if line:
+            yield json.loads(line)
 
 
 @lru_cache
