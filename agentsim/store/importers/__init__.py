@@ -1,0 +1,129 @@
+"""Foreign transcripts: `recognise` says what a file is, `read` makes a Recording of it.
+
+Each format is one module with an IMPORTER. Recognition is by content alone: a file's name says nothing.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from agentsim.errors import TranscriptError, UsageError
+from agentsim.store.importers.source import Shape, Source, open_source, shape_of
+from agentsim.store.recording import Recording
+
+__all__ = ["FORMATS", "Importer", "read", "recognise", "supported"]
+
+
+@dataclass(frozen=True, slots=True)
+class Importer:
+    """How one format is known and read.
+
+    Args:
+        name: of the format.
+        title: what people call it.
+        kinds: kinds of Shape that it may have.
+        fits: whether a shape's value is of this format.
+        read: makes the recording; gets the source and its shape.
+    """
+
+    name: str
+    title: str
+    kinds: tuple[str, ...]
+    fits: Callable[[Any], bool]
+    read: Callable[[Source, Shape], Recording]
+
+
+#: Formats by name, in the order in which they are tried: the more telling shapes first. Value: the module.
+FORMATS = {
+    "claude-code": "claude_code",
+    "claude-messages": "claude_messages",
+}
+
+
+def read(where: str | Path | bytes, *, format: str | None = None) -> Recording:  # noqa: A002 - the contract's word
+    """Read a recording.
+
+    Args:
+        where: a path, or the file's bytes.
+        format: one of FORMATS; None recognises it.
+    Returns:
+        What it holds. Broken and unknown lines are counted in `skipped`, and never lose the others.
+    Raises:
+        TranscriptError: it can't be read; says file, line and reason, and for an unknown file what it looks like.
+        UsageError: there is no such format.
+    """
+    source = open_source(where)
+    shape = _shape(source)
+    importer = _named(format) if format is not None else _fitting(shape)
+    if importer is None:
+        raise source.error(
+            f"not a recording that is known: it looks like {shape.what or shape.kind}. Supported: {supported()}"
+        )
+    try:
+        recording = importer.read(source, shape)
+    except TranscriptError:
+        raise
+    except RecursionError:
+        raise source.error(f"read as {importer.name}: nested too deep") from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        kind = type(error).__name__
+        raise source.error(f"it looks like {importer.title}, but something in it has an unexpected form ({kind}: {error})") from error
+    skipped = {**source.skipped, **recording.skipped}
+    return replace(recording, skipped=skipped)
+
+
+def recognise(where: str | Path | bytes) -> str | None:
+    """The name of a file's format; None where it is none that is known.
+
+    Raises:
+        TranscriptError: it can't be opened, or is broken.
+    """
+    importer = _fitting(_shape(open_source(where)))
+    return importer.name if importer is not None else None
+
+
+def supported() -> str:
+    """The supported formats, in words."""
+    return ", ".join(importer.title for importer in _importers())
+
+
+def _shape(source: Source) -> Shape:
+    try:
+        return shape_of(source)
+    except RecursionError:
+        raise source.error("nested too deep") from None
+
+
+def _fitting(shape: Shape) -> Importer | None:
+    for importer in _importers():
+        if shape.kind in importer.kinds:
+            try:
+                if importer.fits(shape.value):
+                    return importer
+            except (AttributeError, LookupError, TypeError, RecursionError):
+                continue
+    return None
+
+
+def _named(name: str) -> Importer:
+    if name not in FORMATS:
+        near = difflib.get_close_matches(name, FORMATS, 1)
+        raise UsageError(
+            f"unknown format {name!r}{f', did you mean {near[0]!r}?' if near else ''} Known: {', '.join(FORMATS)}"
+        )
+    return _module(name)
+
+
+def _importers() -> Iterator[Importer]:
+    return map(_module, FORMATS)
+
+
+def _module(name: str) -> Importer:
+    importer = importlib.import_module(f"{__name__}.{FORMATS[name]}").IMPORTER
+    assert isinstance(importer, Importer)
+    return importer

@@ -1,0 +1,282 @@
+"""Claude Code sessions: `~/.claude/projects/DIR/SESSION.jsonl`, one object a line, and the lines of its web export.
+
+A reply is written block by block, a line each, under one `message.id`; results may stand between its lines, and usage is
+repeated on each. After a resume old lines come again under new uuids. `parentUuid` makes a tree: side chains are subagents,
+a rewind leaves a dead branch, a compaction begins a new root.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from agentsim.core.messages import Block, Part, Text, ToolCall, ToolResult, Usage
+from agentsim.store.building import ConversationBuilder
+from agentsim.store.importers import Importer
+from agentsim.store.importers.blocks import as_dict, claude_parts, reply_blocks, text_of, usage
+from agentsim.store.importers.source import Shape, Source
+from agentsim.store.recording import STOP_REASONS, Recording
+
+#: Texts that the harness wrote into the user's message: slash commands, their output, reminders.
+_HARNESS = ("<command-", "<local-command-", "<system-reminder>", "<bash-", "Caveat: The messages below")
+
+
+class _Thread:
+    """One conversation with the reply that is still being written."""
+
+    def __init__(self, builder: ConversationBuilder) -> None:
+        self.builder = builder
+        self.key: str | None = None
+        self.blocks: list[Block] = []
+        self.after: list[tuple[Part, bool]] = []
+        self.raw: str | None = None
+        self.usage: Usage | None = None
+        self.place = 0
+        #: messages of the history at which each line stands, for lines that later ones may hang on to.
+        self.last_reply_at = 0
+
+    def close(self) -> None:
+        """The reply is whole; what came after its first line follows."""
+        if self.key is not None:
+            self.builder.reply(self.blocks, self.raw, self.place, usage=self.usage, key=self.key)
+            self.last_reply_at = len(self.builder.history)
+            self.key, self.blocks, self.raw, self.usage = None, [], None, None
+        for part, typed in self.after:
+            if isinstance(part, ToolResult):
+                self.builder.result(part.call_id, part.output, part.is_error)
+            else:
+                self.builder.say(part, typed=typed)
+        self.after = []
+
+    @property
+    def position(self) -> int:
+        """How many messages the history has once everything so far is in it."""
+        return len(self.builder.history) + (self.key is not None) + bool(self.after)
+
+
+class _Session:
+    """All conversations of a file, and where each line of it stands."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.threads: list[_Thread] = []
+        self.main: _Thread | None = None
+        self.by_agent: dict[str, _Thread] = {}
+        self.at: dict[str, tuple[_Thread, int]] = {}
+        self.notes: dict[str, int] = {}
+        self.name = ""
+        self.all_side = True
+        self.said: set[int] = set()
+        self.tasks: dict[str, str] = {}
+
+    def line(self, number: int, record: dict[str, Any]) -> None:
+        """Take one line."""
+        kind, message = record.get("type"), record.get("message")
+        self.name = self.name or text_of(record.get("sessionId")) or ""
+        if kind == "system" and record.get("subtype") == "compact_boundary":
+            self._compact(record)
+        elif kind in ("user", "assistant") and isinstance(message, dict | str):
+            self._message(number, kind, record, message if isinstance(message, dict) else {"content": message})
+        elif kind is None and isinstance(message, dict) and message.get("role") in ("user", "assistant"):
+            self._message(number, message["role"], record, message)
+        else:
+            self._skip(kind, record)
+            self._follow(record)
+
+    def _skip(self, kind: Any, record: dict[str, Any]) -> None:
+        name = kind if isinstance(kind, str) else "no type"
+        subtype = text_of(record.get("subtype"))
+        self.source.skip(f"line of type {name}/{subtype}" if subtype else f"line of type {name}")
+
+    def _follow(self, record: dict[str, Any]) -> None:
+        """A line that says nothing may still stand between two that do."""
+        parent, uuid = record.get("parentUuid"), record.get("uuid")
+        if isinstance(uuid, str) and isinstance(parent, str) and parent in self.at:
+            self.at[uuid] = self.at[parent]
+
+    def _compact(self, record: dict[str, Any]) -> None:
+        thread = self._thread(record)
+        thread.close()
+        thread.builder.rewrite(0)
+        thread.last_reply_at = 0
+        self._stand(record, thread)
+        self.note("compaction: the history was replaced by a summary")
+
+    def _message(self, number: int, kind: str, record: dict[str, Any], message: dict[str, Any]) -> None:
+        if kind == "assistant":
+            if message.get("model") == "<synthetic>" or record.get("isApiErrorMessage") is True:
+                status = record.get("apiErrorStatus")
+                self.source.skip(f"synthetic message of an API error {status or ''}".rstrip()
+                                 if record.get("isApiErrorMessage") is True else "synthetic message")  # fmt: skip
+                self._follow(record)
+                return
+            thread = self._thread(record)
+            self._assistant(number, thread, record, message)
+        else:
+            thread = self._thread(record)
+            self._user(thread, record, message)
+        self._stand(record, thread)
+
+    # -- replies ------------------------------------------------------------------------------------------------
+
+    def _assistant(self, number: int, thread: _Thread, record: dict[str, Any], message: dict[str, Any]) -> None:
+        key = text_of(message.get("id")) or text_of(record.get("requestId")) or f"line {number}"
+        blocks = reply_blocks(claude_parts(message.get("content")))
+        raw = text_of(message.get("stop_reason"))
+        if key == thread.key:
+            thread.blocks += [block for block in blocks if not _repeated(block, thread.blocks)]
+            thread.raw = raw or thread.raw
+            thread.usage = usage(message.get("usage")) or thread.usage
+            return
+        if thread.builder.knows(key):
+            self._again(thread, key, blocks, raw)
+            return
+        self.said.update(hash(part.text) for part, _ in thread.after if isinstance(part, Text))
+        thread.close()
+        thread.key, thread.blocks, thread.raw = key, list(blocks), raw
+        thread.usage, thread.place = usage(message.get("usage")), number
+        for block in blocks:
+            if isinstance(block, ToolCall):
+                self.tasks[block.id] = block.name
+
+    def _again(self, thread: _Thread, key: str, blocks: tuple[Block, ...], raw: str | None) -> None:
+        """A reply that is long over: a resumed session repeats it, or its last blocks come late."""
+        thread.builder.amend(key, blocks, raw)
+        repeated = [part for part, _ in thread.after if isinstance(part, Text) and hash(part.text) in self.said]
+        if repeated and len(repeated) == len(thread.after):
+            thread.after = []
+        self.source.skip("line of a reply that was written before")
+
+    # -- what the user says -------------------------------------------------------------------------------------
+
+    def _user(self, thread: _Thread, record: dict[str, Any], message: dict[str, Any]) -> None:
+        parts = claude_parts(message.get("content"))
+        typed = record.get("isMeta") is not True
+        for part in parts:
+            text = part.text if isinstance(part, Text) else ""
+            thread.after.append((part, typed and not text.startswith(_HARNESS)))
+        self._link(thread, record)
+
+    def _link(self, thread: _Thread, record: dict[str, Any]) -> None:
+        """A task's result names the agent that did it."""
+        result = as_dict(record.get("toolUseResult"))
+        agent = text_of(result.get("agentId"))
+        if agent in self.by_agent:
+            call = next((p.call_id for p, _ in thread.after if isinstance(p, ToolResult)), None)
+            self.by_agent[agent].builder.parent = call
+
+    # -- which conversation -------------------------------------------------------------------------------------
+
+    def _thread(self, record: dict[str, Any]) -> _Thread:
+        side = record.get("isSidechain") is True
+        self.all_side = self.all_side and side
+        parent = record.get("parentUuid")
+        known = self.at.get(parent) if isinstance(parent, str) else None
+        if side:
+            return self._side_thread(record, known)
+        if self.main is None:
+            self.main = self._new(self.name)
+        elif known is not None and known[0] in self._mains() and self._rewound(record, *known):
+            self.main = self._branch(*known)
+        return self.main
+
+    def _mains(self) -> list[_Thread]:
+        return [thread for thread in self.threads if thread.builder.name == self.name]
+
+    def _rewound(self, record: dict[str, Any], thread: _Thread, position: int) -> bool:
+        """Whether a line hangs on to a place before the last reply: everything since is a dead branch."""
+        if record.get("type") != "user" or _is_result(record):
+            return False
+        if thread is not self.main:
+            return True
+        begins = thread.last_reply_at if thread.key is None else len(thread.builder.history) + 1
+        return position < begins
+
+    def _branch(self, thread: _Thread, position: int) -> _Thread:
+        thread.close()
+        self.note("rewind: the branch that was left is a conversation of its own")
+        thread.builder.rewrite(len(thread.builder.history))
+        return self._new(self.name, thread.builder.history[:position])
+
+    def _side_thread(self, record: dict[str, Any], known: tuple[_Thread, int] | None) -> _Thread:
+        agent = text_of(record.get("agentId"))
+        if agent is not None:
+            if agent not in self.by_agent:
+                self.by_agent[agent] = self._new(f"agent {agent}")
+            return self.by_agent[agent]
+        if known is not None and known[0] is not self.main:
+            return known[0]
+        if known is None and self.all_side and self.threads:
+            return self.threads[-1]
+        return self._new("side chain")
+
+    def _new(self, name: str, history: Iterable[Any] = ()) -> _Thread:
+        thread = _Thread(ConversationBuilder(name, messages=tuple(history)))
+        self.threads.append(thread)
+        return thread
+
+    def _stand(self, record: dict[str, Any], thread: _Thread) -> None:
+        uuid = record.get("uuid")
+        if isinstance(uuid, str):
+            self.at[uuid] = (thread, thread.position)
+
+    def note(self, text: str) -> None:
+        """Note something, once, with how often it was."""
+        self.notes[text] = self.notes.get(text, 0) + 1
+
+
+def _repeated(block: Block, blocks: list[Block]) -> bool:
+    """Whether a call stands in the reply already; texts may well come twice."""
+    return isinstance(block, ToolCall) and any(isinstance(b, ToolCall) and b.id == block.id for b in blocks)
+
+
+def _is_result(record: dict[str, Any]) -> bool:
+    content = as_dict(record.get("message")).get("content")
+    return isinstance(content, list) and any(as_dict(item).get("type") == "tool_result" for item in content)
+
+
+def read_lines(source: Source, records: Iterator[tuple[int, Any]], name: str) -> Recording:
+    """The recording of a session's lines.
+
+    Args:
+        source: for what is skipped.
+        records: (line number, JSON value).
+        name: of the format.
+    """
+    session = _Session(source)
+    for number, record in records:
+        if not isinstance(record, dict):
+            source.skip(f"line that is no object but a {type(record).__name__}")
+            continue
+        session.line(number, record)
+    for thread in session.threads:
+        thread.close()
+    notes = [text if n == 1 else f"{text} ({n} times)" for text, n in session.notes.items()]
+    conversations = [thread.builder.conversation() for thread in session.threads]
+    missing = any(origin.raw is None for c in conversations for origin in c.origins)
+    kept = tuple(c for c in conversations if c.origins)
+    return Recording(name, kept or tuple(conversations[:1]), {}, tuple(notes), (STOP_REASONS,) if missing else ())
+
+
+def _is_session_line(value: Any) -> bool:
+    if not isinstance(value, dict) or not isinstance(value.get("message"), dict | str):
+        return False
+    return value.get("type") in ("user", "assistant") and bool(
+        {"uuid", "sessionId", "parentUuid", "isSidechain", "requestId"} & value.keys()
+    ) and "parent_tool_use_id" not in value  # fmt: skip
+
+
+def _fits(value: Any) -> bool:
+    if isinstance(value, list):
+        return any(map(_is_session_line, value))
+    return isinstance(value, dict) and any(map(_is_session_line, value.get("loglines") or ()))
+
+
+def _read(source: Source, shape: Shape) -> Recording:
+    if shape.kind == "lines":
+        return read_lines(source, source.records(), IMPORTER.name)
+    lines = shape.value["loglines"] if isinstance(shape.value, dict) else shape.value
+    return read_lines(source, iter(enumerate(lines, 1)), IMPORTER.name)
+
+
+IMPORTER = Importer("claude-code", "Claude Code sessions", ("lines", "document"), _fits, _read)

@@ -1,0 +1,272 @@
+"""Bytes of an unknown file as something that importers can look at: a document, lines, a stream of events, an archive.
+
+Everything here assumes the worst of its input: compressed bombs, nesting without end, bytes that are no text.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from agentsim.errors import TranscriptError
+
+#: Compressed data may unfold to so many bytes, and to so many times its size once that is more than SMALL.
+LARGEST = 256 << 20
+SMALL = 16 << 20
+RATIO = 100
+
+#: As much of the file's beginning is looked at to recognise it.
+HEAD = 1 << 20
+SAMPLE = 40
+
+GZIP = b"\x1f\x8b"
+ZIP = b"PK\x03\x04"
+
+
+@dataclass(slots=True)
+class Source:
+    """A file that is read.
+
+    Args:
+        name: as messages name it; "" for bytes.
+        path: where it lies; None for bytes.
+        data: its bytes; None for a file that is read line by line.
+    """
+
+    name: str
+    path: Path | None = None
+    data: bytes | None = None
+    skipped: dict[str, int] = field(default_factory=dict)
+
+    def error(self, message: str, line: int = 0) -> TranscriptError:
+        """A TranscriptError that names this file."""
+        return TranscriptError(message, file=self.name or "recording", line=line)
+
+    def head(self) -> bytes:
+        """Its first bytes."""
+        if self.data is not None:
+            return self.data[:HEAD]
+        with self._open() as file:
+            return file.read(HEAD)
+
+    def bytes(self) -> bytes:
+        """All its bytes."""
+        if self.data is None:
+            assert self.path is not None
+            self.data = self.path.read_bytes()
+        return self.data
+
+    def text(self) -> str:
+        """All its text.
+
+        Raises:
+            TranscriptError: it is no UTF-8.
+        """
+        data = self.bytes()
+        try:
+            return data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            raise self.error(f"not UTF-8: byte {data[error.start]:#04x} at offset {error.start}", line) from None
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Its lines with their numbers, without reading the whole file at once."""
+        with self._open() as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+
+    def records(self) -> Iterator[tuple[int, Any]]:
+        """Its lines as JSON values; a line that is none is skipped, counted and named."""
+        for number, line in self.lines():
+            try:
+                yield number, json.loads(line)
+            except (ValueError, RecursionError) as error:
+                self.skip_line(number, error)
+
+    def skip(self, what: str) -> None:
+        """Count something that is not read."""
+        self.skipped[what] = self.skipped.get(what, 0) + 1
+
+    def skip_line(self, number: int, error: Exception) -> None:
+        """Name a line that can't be read; the first few by number."""
+        broken = sum(key.startswith("broken line") for key in self.skipped)
+        self.skip(f"broken line {number}: {reason(error)}" if broken < 5 else "further broken lines")
+
+    def _open(self) -> BinaryIO:
+        if self.data is not None:
+            return io.BytesIO(self.data)
+        assert self.path is not None
+        return self.path.open("rb")
+
+
+def reason(error: Exception) -> str:
+    """Why a JSON text can't be read, in few words."""
+    if isinstance(error, RecursionError):
+        return "nested too deep"
+    if isinstance(error, UnicodeDecodeError):
+        return f"not UTF-8 at byte {error.start + 1}"
+    if isinstance(error, json.JSONDecodeError):
+        return f"no JSON ({error.msg} at column {error.colno})"
+    text = str(error)
+    return "a number is too large" if "integer string conversion" in text else text
+
+
+def open_source(where: str | Path | bytes) -> Source:
+    """A source of a path or of bytes, unfolded where it is compressed with gzip.
+
+    Raises:
+        TranscriptError: it can't be opened, is empty, or is a bomb.
+    """
+    if isinstance(where, bytes):
+        source = Source("", None, where)
+    else:
+        path = Path(where)
+        try:
+            if path.is_dir():
+                raise TranscriptError("a folder, but a file was expected", file=str(where))
+            path.open("rb").close()
+        except (OSError, ValueError) as error:
+            raise TranscriptError(getattr(error, "strerror", None) or str(error), file=str(where)) from None
+        source = Source(str(where), path)
+    head = source.head()
+    if not head.strip(b" \t\r\n\x00"):
+        raise source.error("the file is empty")
+    if head.startswith(GZIP):
+        source.data = unfold(source.bytes(), source)
+    return source
+
+
+def unfold(data: bytes, source: Source) -> bytes:
+    """Decompress gzip, within bounds.
+
+    Raises:
+        TranscriptError: it unfolds to more than is sensible, or is cut or broken.
+    """
+    limit = LARGEST if len(data) * RATIO > LARGEST else max(SMALL, len(data) * RATIO)
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            plain = file.read(limit + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise source.error(f"broken gzip data: {error}") from None
+    if len(plain) > limit:
+        raise source.error(f"{len(data)} bytes of gzip unfold to more than {limit}: refused")
+    return plain
+
+
+@dataclass(slots=True)
+class Shape:
+    """What a source looks like.
+
+    Args:
+        kind: "document" (one JSON or YAML value), "lines" (JSON values, one a line), "events" (server-sent), "zip", "text".
+        value: the document; of lines, the first few values; of an archive None.
+        what: in words, for a file that nobody knows.
+    """
+
+    kind: str
+    value: Any = None
+    what: str = ""
+
+
+def shape_of(source: Source) -> Shape:
+    """Look at a source.
+
+    Raises:
+        TranscriptError: it is of a kind that is known, but broken.
+    """
+    head = source.head()
+    if head.startswith(ZIP):
+        return Shape("zip", what="a zip archive")
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start[:1] in (b"{", b"["):
+        return _json_shape(source, head)
+    if _is_event_stream(start):
+        return Shape("events", what="server-sent events")
+    sample = _sample(source)
+    if sample and any(isinstance(value, dict) for value in sample):
+        return Shape("lines", sample, _describe_lines(sample))
+    if b"\x00" in head[:4096]:
+        return Shape("text", what="binary data")
+    return _yaml_shape(source, head)
+
+
+def _json_shape(source: Source, head: bytes) -> Shape:
+    """One document, or one a line. A first line that is a whole value with more behind it means lines."""
+    first, _, rest = head.lstrip().partition(b"\n")
+    if rest.strip() and _loads(first) is not None:
+        sample = _sample(source)
+        return Shape("lines", sample, _describe_lines(sample))
+    problem: Exception
+    try:
+        value = json.loads(source.text())
+        return Shape("document", value, describe(value))
+    except (ValueError, RecursionError) as error:
+        problem = error
+    sample = _sample(source)
+    if any(isinstance(value, dict) for value in sample) and b"\n" in head:
+        return Shape("lines", sample, _describe_lines(sample))
+    line = getattr(problem, "lineno", 0)
+    raise source.error(f"broken JSON, maybe cut: {reason(problem)}", line)
+
+
+def _loads(line: bytes) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _sample(source: Source) -> list[Any]:
+    values: list[Any] = []
+    for number, line in source.lines():
+        value = _loads(line)
+        if value is not None:
+            values.append(value)
+        if len(values) >= SAMPLE or number > 10 * SAMPLE:
+            break
+    return values
+
+
+def _is_event_stream(start: bytes) -> bool:
+    fields = (b"data:", b"event:", b"id:", b"retry:", b":")
+    lines = [line.strip() for line in start[:4096].splitlines() if line.strip()][:3]
+    return bool(lines) and lines[0].startswith(fields) and any(b"data:" in line for line in start[:65536].splitlines())
+
+
+def _yaml_shape(source: Source, head: bytes) -> Shape:
+    from agentsim.store.importers.cassette import is_cassette, load_yaml
+
+    if is_cassette(head):
+        value = load_yaml(source)
+        return Shape("document", value, describe(value))
+    return Shape("text", what=f"text that begins with {head.lstrip()[:40].decode('utf-8', 'replace')!r}")
+
+
+def describe(value: Any) -> str:
+    """A JSON value in words, for people."""
+    if isinstance(value, dict):
+        return f"a JSON object with {_keys(value)}"
+    if isinstance(value, list):
+        if not value:
+            return "an empty JSON list"
+        return f"a JSON list of {len(value)}, the first {describe(value[0]).replace('a JSON', 'an', 1)}"
+    return f"a JSON {type(value).__name__}"
+
+
+def _describe_lines(sample: list[Any]) -> str:
+    first = next((value for value in sample if isinstance(value, dict)), None)
+    return f"JSON lines, the first an object with {_keys(first)}" if first is not None else "JSON lines without objects"
+
+
+def _keys(value: dict[str, Any]) -> str:
+    keys = [str(key)[:40] for key in value][:8]
+    return f"the keys {', '.join(keys)}" if keys else "no keys"
+
+
