@@ -165,7 +165,8 @@ def cannot_express(reply: Reply, wire: str) -> str | None:
     """Why `wire` can't say this reply, or None where it can.
 
     Anthropic Messages can say everything that a scenario can. OpenAI's wires know no pause, no full context window and no
-    compaction; Responses has no finish reason at all, so neither a contradiction nor a new reason can be said there.
+    compaction; Responses has no finish reason at all, so neither a contradiction nor a new reason can be said there. A server
+    tool's call and result are one item of Responses' hosted web search.
     """
     if wire == ANTHROPIC:
         return None
@@ -183,8 +184,8 @@ def cannot_express(reply: Reply, wire: str) -> str | None:
 
 
 def _cannot_express_block(block: object, wire: str) -> str | None:
-    if isinstance(block, ServerCall | ServerResult):
-        return f"{wire} has no server_tool_use of a scenario's own tools"
+    if wire == CHAT and isinstance(block, ServerCall | ServerResult):
+        return f"{wire} has no server tools"
     if wire == CHAT and isinstance(block, Thinking | RedactedThinking):
         return f"{wire} has no thinking blocks"
     if isinstance(block, Opaque):

@@ -196,10 +196,10 @@ class _Claude:
         if after is not None:
             leading = {part.call_id for part in _leading_results(after.parts)}
             anywhere = {part.call_id for part in after.parts if type(part) is ToolResult}
-        missing = [id for id in wanted if id not in leading]
+        missing = [call_id for call_id in wanted if call_id not in leading]
         if not missing:
             return
-        rule = "answers_come_first" if all(id in anywhere for id in missing) else "every_call_is_answered"
+        rule = "answers_come_first" if all(call_id in anywhere for call_id in missing) else "every_call_is_answered"
         text = (
             f"{self.at(group.last)}: `tool_use` ids were found without `tool_result` blocks immediately after: "
             f"{', '.join(missing)}. Each `tool_use` block must have a corresponding `tool_result` block in the next message."
@@ -336,16 +336,18 @@ def _chat(history: Sequence[Message], new_from: int) -> Iterator[Broken]:
     """Chat Completions wants the tool messages directly behind the calls, before anything else."""
     open_calls: dict[str, None] = {}
     called: set[str] = set()
-    at = -1
     for index, message in enumerate(history):
         if message.role == "assistant":
-            yield from _chat_unanswered(open_calls, at, index, new_from)
+            yield from _chat_unanswered(open_calls, index, new_from)
+            if not message.content and index >= new_from - 1:
+                text = "Invalid value for 'content': expected a string, got null."
+                yield Broken("no_empty_message", text, index)
             called = {part.id for part in message.content if type(part) is ToolCall}
-            open_calls, at = dict.fromkeys(part.id for part in message.content if type(part) is ToolCall), index
+            open_calls = dict.fromkeys(part.id for part in message.content if type(part) is ToolCall)
             continue
         for part in message.content:
             if type(part) is not ToolResult:
-                yield from _chat_unanswered(open_calls, at, index, new_from)
+                yield from _chat_unanswered(open_calls, index, new_from)
                 open_calls, called = {}, set()
             elif part.call_id in called:
                 open_calls.pop(part.call_id, None)
@@ -355,13 +357,14 @@ def _chat(history: Sequence[Message], new_from: int) -> Iterator[Broken]:
                     "'tool_calls'."
                 )
                 yield Broken("no_answer_without_a_call", text, index)
-    yield from _chat_unanswered(open_calls, at, len(history), new_from)
+    yield from _chat_unanswered(open_calls, len(history), new_from)
 
 
-def _chat_unanswered(open_calls: Collection[str], at: int, seen_at: int, new_from: int) -> Iterator[Broken]:
+def _chat_unanswered(open_calls: Collection[str], seen_at: int, new_from: int) -> Iterator[Broken]:
+    """`seen_at`: the message that stands where a tool message should; past the end where there is none."""
     if open_calls and seen_at >= new_from:
         text = (
             "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
             f"The following tool_call_ids did not have response messages: {', '.join(open_calls)}"
         )
-        yield Broken("every_call_is_answered", text, min(at, seen_at))
+        yield Broken("every_call_is_answered", text, seen_at)

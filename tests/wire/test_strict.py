@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from agentsim.core.messages import Message, Part, ServerCall, ServerResult, Text, ToolCall, ToolResult, user_text
 from agentsim.wire.strict import complaints
 
