@@ -35,11 +35,14 @@ function toolSet(one, tools) {
       : tool({
           description: spec.description,
           inputSchema: toZod(z, spec.schema),
-          execute: (input, { toolCallId }) => {
-            const output = tools.run(spec, input);
-            tools.runs.at(-1).call_id = toolCallId;
-            return output;
-          },
+          ...(spec.approval === "required" && { needsApproval: true }),
+          ...(spec.execute !== "client" && {
+            execute: (input, { toolCallId }) => {
+              const output = tools.run(spec, input);
+              tools.runs.at(-1).call_id = toolCallId;
+              return output;
+            },
+          }),
           ...("fails" in spec && { toModelOutput }),
         });
   }
@@ -51,10 +54,22 @@ function settings(one, tools) {
   const stop = one.limit === null ? isLoopFinished() : isStepCount(one.limit);
   return {
     model: MODELS[one.wire](client),
-    tools: toolSet(one, tools),
+    ...(one.tools.length > 0 && { tools: toolSet(one, tools) }),
     ...(one.system && { instructions: one.system }),
     ...(one.limit !== "default" && { stopWhen: stop }),
   };
+}
+
+// The person's answers to the open approval requests; a tool without `approved` is one that nobody answers for.
+function approvals(one, content) {
+  const answers = [];
+  for (const { type, approvalId, toolCall } of content) {
+    const answer = type === "tool-approval-request" && one.tools.find(({ name }) => name === toolCall.toolName)?.approved;
+    if (answer === undefined || type !== "tool-approval-request") continue;
+    const reason = answer.reject;
+    answers.push({ type: "tool-approval-response", approvalId, approved: answer === true, ...(reason && { reason }) });
+  }
+  return answers;
 }
 
 function done({ finishReason, text, steps }) {
@@ -70,24 +85,41 @@ async function settle(result) {
   }
   try {
     const finished = { finishReason: await result.finishReason, text: await result.text, steps: await result.steps };
-    return { ...done(finished), ...(error && { returned: "error", error }) };
+    const fields = { ...done(finished), ...(error && { returned: "error", error }) };
+    return { fields, said: await result.responseMessages, content: finished.steps.at(-1).content };
   } catch (rejection) {
     const { type, message } = errorOf(rejection);
-    return { returned: "error", error: error ? { ...error, rejected: type } : { type, message } };
+    return { fields: { returned: "error", error: error ? { ...error, rejected: type } : { type, message } } };
   }
 }
 
-serve(async (one, tools) => {
-  const options = settings(one, tools);
-  const quiet = { prompt: one.prompt, onError() {} };
+function wait(result) {
+  return { fields: done(result), said: result.responseMessages, content: result.steps.at(-1).content };
+}
+
+async function run(one, options, messages) {
+  const quiet = { messages, onError() {} };
   switch (one.style) {
     case "ai-sdk/generateText":
-      return done(await generateText({ ...options, prompt: one.prompt }));
+      return wait(await generateText({ ...options, messages }));
     case "ai-sdk/ToolLoopAgent.generate":
-      return done(await new ToolLoopAgent(options).generate({ prompt: one.prompt }));
+      return wait(await new ToolLoopAgent(options).generate({ messages }));
     case "ai-sdk/streamText":
       return settle(streamText({ ...options, ...quiet }));
     default:
       return settle(await new ToolLoopAgent(options).stream(quiet));
+  }
+}
+
+serve(async (one, tools) => {
+  // There is no way to answer an approval request with other arguments.
+  if (one.tools.some(({ approved }) => approved?.edit)) return { skip: true };
+  const options = settings(one, tools);
+  let messages = [{ role: "user", content: one.prompt }];
+  for (;;) {
+    const { fields, said, content = [] } = await run(one, options, messages);
+    const answers = approvals(one, content);
+    if (answers.length === 0) return fields;
+    messages = [...messages, ...said, { role: "tool", content: answers }];
   }
 });

@@ -18,8 +18,15 @@ function serverTool(one, spec) {
   return anthropicWebSearch({ name: spec.name, type: "web_search_20250305" });
 }
 
-function clientTool(spec, tools) {
-  const definition = toolDefinition({ name: spec.name, description: spec.description, inputSchema: toZod(z, spec.schema) });
+function toolOf(one, spec, tools) {
+  if (spec.server) return serverTool(one, spec);
+  const definition = toolDefinition({
+    name: spec.name,
+    description: spec.description,
+    inputSchema: toZod(z, spec.schema),
+    ...(spec.approval === "required" && { needsApproval: true }),
+  });
+  if (spec.execute === "client") return definition;
   return definition.server(async (input, context) => {
     const running = tools.run(spec, input);
     tools.runs.at(-1).call_id = context?.toolCallId;
@@ -33,15 +40,44 @@ function clientTool(spec, tools) {
 // Follow the events: the run's last words are its last text message and its last finish reason.
 async function follow(events) {
   const texts = new Map();
-  let [finishReason, error] = [null, null];
+  let [finishReason, error, snapshot, open, runId] = [null, null, [], [], null];
   for await (const event of events) {
     if (event.type === "TEXT_MESSAGE_START" && !texts.has(event.messageId)) texts.set(event.messageId, "");
     if (event.type === "TEXT_MESSAGE_CONTENT") texts.set(event.messageId, (texts.get(event.messageId) ?? "") + event.delta);
-    if (event.type === "RUN_FINISHED") finishReason = finishOf(event);
+    if (event.type === "MESSAGES_SNAPSHOT") snapshot = event.messages;
+    if (event.type === "RUN_FINISHED") {
+      [finishReason, runId] = [finishOf(event), event.runId];
+      open = event.outcome?.interrupts ?? [];
+    }
     if (event.type === "RUN_ERROR") error = { type: "RUN_ERROR", message: event.message, code: event.code ?? null };
   }
   const returned = error ? "error" : finishReason === "stop" ? "answer" : "stopped";
-  return { returned, finish_reason: error ? null : finishReason, final_text: [...texts.values()].at(-1) ?? null, error };
+  const text = [...texts.values()].at(-1) ?? null;
+  return { fields: { returned, finish_reason: error ? null : finishReason, final_text: text, error }, snapshot, open, runId };
+}
+
+// The person's answers to the open approval requests; a tool without `approved` is one that nobody answers for.
+function approvals(one, open) {
+  const answers = [];
+  for (const { id, reason, metadata } of open) {
+    const approved = one.tools.find(({ name }) => name === metadata?.toolName)?.approved;
+    if (reason !== "tool_call" || approved === undefined) continue;
+    const payload = { approved: approved === true || "edit" in Object(approved) };
+    if (approved.edit) payload.editedArgs = approved.edit;
+    if (approved.reject) payload.reason = approved.reject;
+    answers.push({ interruptId: id, status: "resolved", payload });
+  }
+  return answers;
+}
+
+async function converse(one, options) {
+  let resumed = { runId: "run_1" };
+  for (let number = 2; ; number += 1) {
+    const { fields, snapshot, open, runId } = await follow(chat({ ...options, threadId: "thread_1", ...resumed }));
+    const resume = approvals(one, open);
+    if (resume.length === 0) return fields;
+    resumed = { messages: snapshot, runId: `run_${number}`, parentRunId: runId, resume };
+  }
 }
 
 function finishOf(event) {
@@ -52,12 +88,12 @@ serve(async (one, tools) => {
   const options = {
     adapter: ADAPTERS[one.wire](one),
     messages: [{ role: "user", content: one.prompt }],
-    tools: one.tools.map((spec) => (spec.server ? serverTool(one, spec) : clientTool(spec, tools))),
+    ...(one.tools.length > 0 && { tools: one.tools.map((spec) => toolOf(one, spec, tools)) }),
     debug: false,
     ...(one.system && { systemPrompts: [one.system] }),
     ...(one.limit !== "default" && { agentLoopStrategy: maxIterations(one.limit ?? Infinity) }),
   };
-  if (one.options.stream !== false) return follow(chat(options));
+  if (one.options.stream !== false) return converse(one, options);
   try {
     return { returned: "answer", final_text: await chat({ ...options, stream: false }) };
   } catch (error) {

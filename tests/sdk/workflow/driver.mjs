@@ -37,11 +37,14 @@ function toolSet(one, tools) {
       : tool({
           description: spec.description,
           inputSchema: toZod(z, spec.schema),
-          execute: (input, { toolCallId }) => {
-            const output = tools.run(spec, input);
-            tools.runs.at(-1).call_id = toolCallId;
-            return output;
-          },
+          ...(spec.approval === "required" && { needsApproval: true }),
+          ...(spec.execute !== "client" && {
+            execute: (input, { toolCallId }) => {
+              const output = tools.run(spec, input);
+              tools.runs.at(-1).call_id = toolCallId;
+              return output;
+            },
+          }),
           ...("fails" in spec && { toModelOutput }),
         });
   }
@@ -55,15 +58,41 @@ function done(result) {
   return "error" in result ? { ...fields, returned: "error", error: errorOf(result.error) } : fields;
 }
 
+// The conversation with the person's answers to the calls that wait for one; null where nobody answers. Requests
+// reach a user interface by the stream alone, so they are put beside the calls here, as it would store them.
+function answered(one, { messages, toolCalls, toolResults }) {
+  const requests = [];
+  const answers = [];
+  for (const { toolCallId, toolName } of toolCalls) {
+    const spec = one.tools.find(({ name }) => name === toolName);
+    const waits = spec?.approval === "required" && !toolResults.some((result) => result.toolCallId === toolCallId);
+    if (!waits || spec.approved === undefined) continue;
+    const approvalId = `approval-${toolCallId}`;
+    const reason = spec.approved.reject;
+    requests.push({ type: "tool-approval-request", approvalId, toolCallId });
+    answers.push({ type: "tool-approval-response", approvalId, approved: spec.approved === true, ...(reason && { reason }) });
+  }
+  if (answers.length === 0) return null;
+  const last = messages.findLastIndex(({ role }) => role === "assistant");
+  const asked = { ...messages[last], content: [...messages[last].content, ...requests] };
+  return [...messages.with(last, asked), { role: "tool", content: answers }];
+}
+
 serve(async (one, tools) => {
+  // There is no way to answer an approval request with other arguments.
+  if (one.tools.some(({ approved }) => approved?.edit)) return { skip: true };
   const client = { baseURL: `${one.base_url}/v1`, apiKey: one.api_key };
   const agent = new WorkflowAgent({
     model: MODELS[one.wire](client),
-    tools: toolSet(one, tools),
+    ...(one.tools.length > 0 && { tools: toolSet(one, tools) }),
     ...(one.system && { instructions: one.system }),
     ...(one.limit !== "default" && { stopWhen: one.limit === null ? isLoopFinished() : isStepCount(one.limit) }),
   });
-  const messages = [{ role: "user", content: one.prompt }];
+  let messages = [{ role: "user", content: one.prompt }];
   if (one.style.endsWith(".generate")) return done(await agent.generate({ messages }));
-  return done(await agent.stream({ messages }));
+  for (;;) {
+    const result = await agent.stream({ messages });
+    messages = answered(one, result);
+    if (messages === null) return done(result);
+  }
 });
