@@ -217,12 +217,12 @@ def _matching(pattern: str) -> str:
 def _piece(node: tuple[Any, Any]) -> str:
     kind, value = str(node[0]), node[1]
     if kind == "LITERAL":
-        return chr(value)
+        return chr(int(value))
     if kind == "IN":
         return _one_of(value)
     if kind in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
         least, _, inner = value
-        return "".join(map(_piece, inner)) * min(least, 1000)
+        return "".join(map(_piece, inner)) * min(int(least), 1000)
     if kind == "SUBPATTERN":
         return "".join(map(_piece, value[-1]))
     if kind == "BRANCH":

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from agentsim.core.events import Fault
 from agentsim.core.messages import Message, Reply
-from agentsim.core.tools import Approval, ToolOutcome, ToolSpec
+from agentsim.core.tools import Approval, Decision, ToolOutcome, ToolSpec
 
 __all__ = [
     "FOREVER",
@@ -128,7 +128,7 @@ class ScriptedReply:
     request: Expectation | None = None
     handoff: tuple[str, ...] = ()
     extras: tuple[tuple[int, AnyCall | OutputBlock], ...] = ()
-    line: int = 0
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class ScriptedFault:
     when: When | None = None
     request: Expectation | None = None
     extras: tuple[tuple[int, AnyCall | OutputBlock], ...] = ()
-    line: int = 0
+    line: int = field(default=0, compare=False)
 
 
 Entry = ScriptedReply | ScriptedFault
@@ -159,16 +159,6 @@ class Agent:
     limit: float | None = None
     background: bool = True
     handoffs: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """One answer of a resume (`approvals:`). call_id None: a bare word that names no call."""
-
-    kind: Literal["approve", "reject", "edit"]
-    call_id: str | None = None
-    message: str | None = None
-    input: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,59 @@
+"""Reading scenarios: from a file, a string, or values that are already parsed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from agentsim.scenario.document import BROKEN, Node, Report, Unreadable, from_data
+from agentsim.scenario.model import Scenario
+from agentsim.scenario.spelling import SCENARIO
+from agentsim.scenario.text import parse, read_text
+
+
+def load(path: str | os.PathLike[str]) -> Scenario:
+    """Read a scenario file.
+
+    Args:
+        path: of a YAML 1.2 or JSON file, UTF-8; JSON is what ends in `.json`, or begins with a brace and is JSON.
+    Returns:
+        What it means.
+    Raises:
+        ScenarioError: with every mistake of the file, each with its line.
+    """
+    file = os.fspath(path)
+    report = Report(file, os.path.splitext(os.path.basename(file))[0], file)
+    text = read_text(path, report)
+    report.raise_any()
+    return _read(parse(text or "", report, json=file.lower().endswith(".json")), report)
+
+
+def loads(text: str | Mapping[str, Any], name: str = "scenario") -> Scenario:
+    """Read a scenario from a string, or from a mapping that is already parsed.
+
+    Args:
+        text: YAML 1.2 or JSON; or a mapping of JSON values.
+        name: of the scenario, where the text states none; problems name it as their file.
+    Returns:
+        What it means.
+    Raises:
+        ScenarioError: with every mistake, each with its line (a mapping has none, only the place in it).
+    """
+    report = Report("" if name == "scenario" else name, name)
+    return _read(from_mapping(text, report) if isinstance(text, Mapping) else parse(text, report), report)
+
+
+def from_mapping(data: Mapping[str, Any], report: Report) -> Node:
+    """The tree of a mapping of JSON values; a BROKEN one where it can't be one."""
+    try:
+        return from_data(dict(data), report)
+    except Unreadable:
+        return Node(BROKEN)
+
+
+def _read(root: Node, report: Report) -> Scenario:
+    scenario = SCENARIO.read(root, (), report)
+    report.raise_any()
+    assert isinstance(scenario, Scenario), "a broken value without a problem"
+    return scenario

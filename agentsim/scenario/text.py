@@ -1,0 +1,80 @@
+"""From a file's bytes to a tree: which syntax it is in, and the limits that keep an answer quick."""
+
+from __future__ import annotations
+
+import os
+
+from agentsim.scenario.document import BROKEN, Node, Report, Unreadable
+
+MOST_YAML = 4 * 2**20
+MOST_JSON = 32 * 2**20
+
+
+def read_text(path: str | os.PathLike[str], report: Report) -> str | None:
+    """The text of a file; None where it is no text file of a bearable size, which the report then says."""
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            raw = b"" if size > MOST_JSON else file.read(MOST_JSON + 1)
+    except (OSError, ValueError) as error:
+        report.add(_unopened(error))
+        return None
+    if max(size, len(raw)) > MOST_JSON:
+        report.add(_too_large(max(size, len(raw)), MOST_JSON, "JSON"))
+        return None
+    return _decoded(raw, report)
+
+
+def _unopened(error: Exception) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "there is no such file"
+    if isinstance(error, IsADirectoryError):
+        return "this is a folder, not a scenario file"
+    return f"the file can't be read: {error.strerror if isinstance(error, OSError) else error}"
+
+
+def _too_large(size: int, most: int, syntax: str) -> str:
+    return f"the file has {size / 2**20:.1f} MiB; a scenario in {syntax} may have {most // 2**20} MiB"
+
+
+def _decoded(raw: bytes, report: Report) -> str | None:
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        report.add("the file is UTF-16; a scenario is UTF-8", 1)
+        return None
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        report.add(f"the file is not UTF-8 text: byte 0x{raw[error.start]:02x} can't stand here", line)
+        return None
+
+
+def parse(text: str, report: Report, *, json: bool = False) -> Node:
+    """The tree of a text.
+
+    Args:
+        text: YAML 1.2, or JSON.
+        report: gets what is wrong.
+        json: the text says that it is JSON, so it is not tried as YAML.
+    Returns:
+        The root; a BROKEN one where nothing could be read.
+    """
+    text = text.removeprefix("\ufeff")
+    try:
+        root = _parse_any(text, report, json)
+    except Unreadable:
+        root = None
+    return root or Node(BROKEN, 1)
+
+
+def _parse_any(text: str, report: Report, json: bool) -> Node | None:
+    from agentsim.scenario import jsontext, yamltext
+
+    most, syntax = (MOST_JSON, "JSON") if json else (MOST_YAML, "YAML")
+    if not json and text.lstrip()[:1] == "{" and jsontext.is_json(text):
+        json, most = True, MOST_JSON
+    if len(text) > most:
+        hint = "" if json else f" (JSON: {MOST_JSON // 2**20})"
+        report.add(_too_large(len(text), most, syntax) + hint, 1)
+        return None
+    return jsontext.parse(text, report) if json else yamltext.parse(text, report)
