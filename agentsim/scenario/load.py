@@ -29,6 +29,24 @@ def load(path: str | os.PathLike[str]) -> Scenario:
     return _read(parse(text or "", report, json=file.lower().endswith(".json")), report)
 
 
+def load_data(path: str | os.PathLike[str]) -> Any:
+    """The plain values of a YAML or JSON file of any content, read as strictly as a scenario.
+
+    Args:
+        path: of the file.
+    Returns:
+        Dicts, lists and scalars.
+    Raises:
+        ScenarioError: with every mistake of its syntax.
+    """
+    report = Report(os.fspath(path))
+    text = read_text(path, report)
+    report.raise_any()
+    root = parse(text or "", report, json=report.file.lower().endswith(".json"))
+    report.raise_any()
+    return root.plain()
+
+
 def loads(text: str | Mapping[str, Any], name: str = "scenario") -> Scenario:
     """Read a scenario from a string, or from a mapping that is already parsed.
 

@@ -22,11 +22,13 @@ def problems_of(paths: Iterable[str | os.PathLike[str]]) -> list[Problem]:
     return [problem for path in paths for problem in _of_path(os.fspath(path))]
 
 
+def files_of(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
+    """The files that `problems_of` looks at."""
+    return [file for path in map(os.fspath, paths) for file in (_below(path) if os.path.isdir(path) else [path])]
+
+
 def _of_path(path: str) -> Iterator[Problem]:
-    if not os.path.isdir(path):
-        yield from _of_file(path)
-        return
-    files = list(scenario_files(path))
+    files = files_of([path])
     if not files:
         yield Problem(f"there is no scenario file ({', '.join(ENDINGS)}) in this folder", file=path)
     for file in files:
@@ -41,7 +43,7 @@ def _of_file(path: str) -> tuple[Problem, ...]:
     return ()
 
 
-def scenario_files(folder: str | os.PathLike[str]) -> Iterator[str]:
+def _below(folder: str) -> Iterator[str]:
     """The scenario files below a folder, in order of names; hidden folders and files are left out."""
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
