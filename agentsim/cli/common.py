@@ -27,7 +27,7 @@ class LimitType(click.ParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not isinstance(value, str):
             return value
-        if value == "none":
+        if value in ("none", "default"):
             return value
         try:
             number = float(value)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 #: Width of a table that no terminal limits.
-WIDE = 150
+WIDE = 170
 
 
 class Table(Sequence[Result]):
@@ -66,9 +66,10 @@ class Table(Sequence[Result]):
         """Print a table for each scenario, and a line under it that says what is silent."""
         for name, rows in self._by_scenario().items():
             shown, hidden = differing(rows) if self.only_differences else (rows, 0)
-            console.print(_rich_table(name, shown))
+            console.print(_rich_table(name, shown, console.width))
             if hidden:
                 console.print(f"{hidden} more styles do what most do: {_ending(_commonest(rows))}")
+            console.print(LEGEND, highlight=False, style="dim")
             console.print(summary(rows), highlight=False)
 
     def _by_scenario(self) -> dict[str, list[Result]]:
@@ -110,9 +111,9 @@ def _ending(row: Result) -> str:
 
 
 def limit_text(row: Result) -> str:
-    """The limit as a person reads it; a default is told as one."""
+    """The limit as a person reads it; a star marks the SDK's own default."""
     value = "none" if row.limit is None else f"{row.limit:g}"
-    return f"{value} (default)" if row.limit_is_default else value
+    return f"{value}*" if row.limit_is_default else value
 
 
 def caller_text(row: Result) -> str:
@@ -129,43 +130,55 @@ def shorten(text: str | None, width: int) -> str:
     return line if len(line) <= width else line[: width - 1] + "…"
 
 
-_COLUMNS: tuple[tuple[str, str, Callable[[Result], str]], ...] = (
-    ("limit", "right", limit_text),
-    ("count", "right", lambda row: f"{row.count:g} {row.style.unit}{'' if row.count == 1 else 's'}"),
-    ("least", "right", lambda row: "-" if row.least_limit is None else str(row.least_limit)),
-    ("calls", "right", lambda row: str(row.model_calls)),
-    ("requests", "right", lambda row: str(row.model_requests)),
-    ("rounds", "right", lambda row: str(row.tool_rounds)),
-    ("ended", "left", lambda row: row.ended),
-    ("returned", "left", lambda row: row.returned),
-    ("silent", "left", lambda row: "SILENT" if row.silent else ""),
-    ("refused", "right", lambda row: str(len(row.refused_requests) or "")),
-    ("seconds", "right", lambda row: f"{row.seconds:g}"),
-    ("the caller gets", "left", caller_text),
+#: header, justification, text, and the terminal's width from which on it is shown.
+_COLUMNS: tuple[tuple[str, str, Callable[[Result], str], int], ...] = (
+    ("limit", "right", limit_text, 0),
+    ("count", "right", lambda row: f"{row.count:g} {row.style.unit}{'' if row.count == 1 else 's'}", 110),
+    ("calls", "right", lambda row: str(row.model_calls), 0),
+    ("requests", "right", lambda row: str(row.model_requests), 100),
+    ("rounds", "right", lambda row: str(row.tool_rounds), 0),
+    ("ended", "left", lambda row: row.ended, 0),
+    ("returned", "left", lambda row: row.returned, 0),
+    ("silent", "left", lambda row: "SILENT" if row.silent else "", 0),
+    ("refused", "right", lambda row: str(len(row.refused_requests) or ""), 0),
+    ("least", "right", lambda row: "-" if row.least_limit is None else str(row.least_limit), 96),
+    ("seconds", "right", lambda row: f"{row.seconds:g}", 100),
+    ("cost", "right", lambda row: "" if row.cost_usd is None else f"${row.cost_usd:.4f}", 100),
+    ("the caller gets", "left", caller_text, 140),
 )
+
+#: What each column is, under the table.
+LEGEND = "* the SDK's default. least: the smallest limit that is enough. refused: requests that the real API would reject."
 
 _COLOURS = {"answer": "green", "stopped": "yellow", "error": "red"}
 
 
-def _rich_table(name: str, rows: Sequence[Result]) -> RichTable:
+def _rich_table(name: str, rows: Sequence[Result], width: int = WIDE) -> RichTable:
     from rich import box
     from rich.table import Table as RichTable
 
-    table = RichTable(title=name, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, title_style="bold")
-    table.add_column("style", no_wrap=True)
-    columns = [c for c in _COLUMNS if c[0] not in ("seconds", "requests") or _differs(c[0], rows)]
-    for header, justify, _ in columns:
-        table.add_column(header, justify=justify, no_wrap=header != "the caller gets", overflow="fold")  # type: ignore[arg-type]
-    for row in rows:
-        table.add_row(_cell(row.style.name), *(_styled(header, text(row)) for header, _, text in columns))
+    table = RichTable(
+        title=name, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), title_style="bold"
+    )
+    columns = [c for c in _COLUMNS if c[3] <= width and _says_something(c[0], rows)]
+    cells = [[text(row) for _, _, text, _ in columns] for row in rows]
+    table.add_column("style", no_wrap=width >= 100, overflow="fold")
+    for at, (header, justify, *_) in enumerate(columns):
+        wide = max([len(header), *(len(line[at]) for line in cells)])
+        fixed = header != "the caller gets"
+        table.add_column(header, justify=justify, no_wrap=True, min_width=wide if fixed else 15)  # type: ignore[arg-type]
+    for row, line in zip(rows, cells, strict=True):
+        table.add_row(_cell(row.style.name), *(_styled(c[0], text) for c, text in zip(columns, line, strict=True)))
     return table
 
 
-def _differs(column: str, rows: Sequence[Result]) -> bool:
-    """Seconds and requests are only shown where they say something that the rest does not."""
+def _says_something(column: str, rows: Sequence[Result]) -> bool:
+    """Seconds, cost and requests are only shown where they say something that the rest does not."""
     if column == "seconds":
         return any(row.seconds for row in rows)
-    return any(row.model_requests != row.model_calls for row in rows)
+    if column == "cost":
+        return any(row.cost_usd is not None for row in rows)
+    return column != "requests" or any(row.model_requests != row.model_calls for row in rows)
 
 
 def _styled(header: str, text: str) -> Any:

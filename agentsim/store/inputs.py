@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 
 from agentsim.errors import TranscriptError, UsageError
 from agentsim.scenario.model import Scenario
 from agentsim.store.recording import Recording
+
+
+#: How much of a file is looked at for the key that every scenario has.
+BEGINNING = 65_536
+SCENARIO_KEY = re.compile(rb"""^[\s{]*["']?agentsim["']?\s*:""", re.MULTILINE)
 
 
 def read_input(path: str) -> Scenario | Recording:
@@ -22,13 +28,11 @@ def read_input(path: str) -> Scenario | Recording:
     _check(path)
     from agentsim.store.importers import read, recognise
 
-    if recognise(path) is not None:
+    if not _names_a_scenario(path) or recognise(path) is not None:
         return read(path)
-    from agentsim.scenario.load import load, looks_like_scenario
+    from agentsim.scenario.load import load
 
-    if looks_like_scenario(path):
-        return load(path)
-    return read(path)
+    return load(path)
 
 
 def scenarios_of_file(path: str) -> list[Scenario]:
@@ -46,6 +50,13 @@ def scenarios_of_file(path: str) -> list[Scenario]:
     if not played:
         raise TranscriptError(f"this {found.format} holds no reply of a model to play", file=path)
     return played
+
+
+def _names_a_scenario(path: str) -> bool:
+    """Whether the file's beginning has the key that every scenario must have, or nothing says what it is."""
+    with open(path, "rb") as file:
+        beginning = file.read(BEGINNING)
+    return SCENARIO_KEY.search(beginning) is not None or beginning.lstrip()[:1] not in (b"{", b"[", b"")
 
 
 def _check(path: str) -> None:
