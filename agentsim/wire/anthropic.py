@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from agentsim.core.events import Fault
@@ -78,7 +78,7 @@ class AnthropicCodec:
 
     # --- requests ----------------------------------------------------------------------------------------------
 
-    def headers_complaint(self, request: HttpRequest, off: tuple[str, ...] = ()) -> Complaint | None:
+    def headers_complaint(self, request: HttpRequest, off: Collection[str] = ()) -> Complaint | None:
         """A key in either spelling, and a version."""
         return first(checks.headers(request.headers), off)
 
@@ -109,7 +109,7 @@ class AnthropicCodec:
             headers=request.headers,
         )
 
-    def body_complaint(self, asked: ModelRequest, off: tuple[str, ...] = ()) -> Complaint | None:
+    def body_complaint(self, asked: ModelRequest, off: Collection[str] = ()) -> Complaint | None:
         """What is wrong with the request by itself."""
         return first(self._body(asked), off)
 

@@ -224,8 +224,13 @@ class Context:
 class Codec(Protocol):
     """One provider's wire format. Stateless; `tag` makes the ids of a reply, unique over whoever serves it."""
 
-    wire: str
-    hosts: tuple[str, ...]
+    @property
+    def wire(self) -> str:
+        """The format's name."""
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Where the provider lives."""
 
     def matches(self, request: HttpRequest) -> Route | None:
         """What the request asks for; None where the path (whatever its prefix) or method is none of this provider's."""
@@ -270,6 +275,9 @@ class Codec(Protocol):
 
     def decode_reply(self, response: HttpResponse) -> Reply | Fault:
         """What a whole answer said; a Fault for an error, with the part that arrived."""
+
+    def reply_id(self, tag: str) -> str:
+        """The id under which the reply of that tag is known."""
 
     def keep(self, asked: ModelRequest, history: tuple[Message, ...], reply: Reply, tag: str, memory: Memory) -> None:
         """Remember a reply that was sent, as this provider would."""

@@ -1,0 +1,68 @@
+"""What a provider saw and said, request by request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from agentsim.core.events import Fault
+from agentsim.core.messages import Message, Reply
+from agentsim.wire.base import HttpRequest, read_json
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedRequest:
+    """A request that the real API would have rejected, and was.
+
+    Args:
+        request: its number, counted from 1.
+        rule: the name of the rule that it breaks.
+        message: the provider's words.
+    """
+
+    request: int
+    rule: str
+    message: str
+
+
+@dataclass(frozen=True)
+class SentRequest:
+    """One request as it came, and what it got.
+
+    Args:
+        number: counted from 1.
+        method, url, headers: as sent; header names in lower case.
+        content: the body's bytes.
+        wire: which provider it is meant for.
+        messages: the whole conversation in neutral words, threads resolved; empty where it could not be read.
+        offered: names of the tools in it; None where a stored thread's stand.
+        agent: whose script answered; None is the main one's.
+        reply, fault: what it got; both None where it was refused.
+    """
+
+    number: int
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    content: bytes = field(repr=False)
+    wire: str = ""
+    messages: tuple[Message, ...] = field(default=(), repr=False)
+    offered: tuple[str, ...] | None = None
+    agent: str | None = None
+    reply: Reply | None = None
+    fault: Fault | None = None
+
+    @cached_property
+    def body(self) -> Any:
+        """The body as JSON; None where it is none."""
+        try:
+            return read_json(self.content)
+        except ValueError:
+            return None
+
+    @classmethod
+    def of(cls, number: int, request: HttpRequest, **more: Any) -> SentRequest:
+        """The entry of a request."""
+        return cls(number, request.method, request.url, request.headers, request.body, **more)

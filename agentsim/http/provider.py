@@ -1,0 +1,304 @@
+"""A fake provider: answers the requests of one piece of code under test from a scenario.
+
+It is an Endpoint, a function from HttpRequest to HttpResponse, and neither opens sockets nor waits. What it answers is as
+the real service would: unreadable, incomplete and inconsistent requests are refused in its words. Mistakes of the harness
+(a script that is at its end, a reply that the wire can't say) are answered as an error of the provider's, because clients
+swallow exceptions from below; they are kept in `errors` and meant to be raised when the session closes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agentsim.core.events import Event, Fault, ModelFailed, ModelReplied, ModelRequested, RunStarted
+from agentsim.core.messages import Message, Reply, ServerCall, ServerResult
+from agentsim.drive.clock import arrival
+from agentsim.errors import AgentsimError, ScriptError, ScriptExhausted, UnscriptedRequest
+from agentsim.http.agents import Agents
+from agentsim.http.codecs import KNOWN_PATHS, codec_of, likely_codec
+from agentsim.http.log import RefusedRequest, SentRequest
+from agentsim.http.pacing import paced
+from agentsim.http.threads import Thread, Threads, common
+from agentsim.scenario.model import Scenario
+from agentsim.scenario.play import Played, Player, RequestView
+from agentsim.wire.base import (
+    Codec,
+    Complaint,
+    Context,
+    HttpRequest,
+    HttpResponse,
+    ModelRequest,
+    Refused,
+    Route,
+    read_json,
+)
+from agentsim.wire.memory import Memory
+
+Endpoint = Callable[[HttpRequest], HttpResponse]
+
+#: Bodies beyond this are refused unread, as the Messages API does.
+LARGEST_BODY = 32 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a provider behaves.
+
+    Args:
+        off: names of strictness rules that are switched off; "all" switches all off.
+        real_time: whether the scenario's `seconds` are waited for.
+        keep: whether requests and events are kept for the caller to look at.
+        prefix: stands before the ids of replies, so that many providers behind one address differ.
+    """
+
+    off: Collection[str] = ()
+    real_time: bool = False
+    keep: bool = True
+    prefix: str = ""
+
+
+class _Everything:
+    """A collection that holds every rule's name."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __iter__(self) -> Any:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 1
+
+
+class Provider:
+    """Plays one scenario to one piece of code under test.
+
+    Attributes:
+        events: what happened, as a transcript has it.
+        requests: every request, readable or not.
+        refused: the requests that the real API would have rejected.
+        errors: mistakes of the harness, to be raised when the session closes.
+    """
+
+    def __init__(self, scenario: Scenario, settings: Settings | None = None) -> None:
+        self.scenario = scenario
+        self.settings = settings or Settings()
+        self.player = Player(scenario)
+        self.memory = Memory()
+        self.events: list[Event] = []
+        self.requests: list[SentRequest] = []
+        self.refused: list[RefusedRequest] = []
+        self.errors: list[Exception] = []
+        self.number = 0
+        self.replies = 0
+        self.failed_last = False
+        self._agents = Agents(scenario)
+        self._threads = Threads()
+        self._names: dict[str, str] = {}
+        self._lock = threading.RLock()
+        self._off: Collection[str] = _Everything() if "all" in self.settings.off else self.settings.off
+        if self.settings.keep:
+            prompt = scenario.prompts[0] if scenario.prompts else None
+            self.events.append(RunStarted(prompt, scenario.messages))
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Answer one request."""
+        found = codec_of(request)
+        if found is None:
+            return self.unknown(request)
+        codec, route = found
+        body, wrong = parsed(request)
+        return self.answer(codec, route, request, body, wrong)
+
+    def unknown(self, request: HttpRequest) -> HttpResponse:
+        """The answer to a URL that no provider has."""
+        text = f"{request.method} {request.url} is no request that agentsim knows; it answers {', '.join(KNOWN_PATHS)}"
+        self.errors.append(UnscriptedRequest(text))
+        complaint = Complaint("is_known", text, 404, "not_found_error")
+        return likely_codec(request).refuse(complaint, self._tag(self._count()))
+
+    def answer(
+        self, codec: Codec, route: Route, request: HttpRequest, body: Any, wrong: Complaint | None = None
+    ) -> HttpResponse:
+        """Answer one request whose codec is known.
+
+        Args:
+            body: the parsed JSON; `wrong` says why there is none.
+        """
+        with self._lock:
+            number = self._count()
+            tag = self._tag(number)
+            entry = SentRequest.of(number, request, wire=codec.wire)
+            try:
+                complaint = codec.headers_complaint(request, self._off) or wrong
+                if complaint is not None:
+                    raise Refused(complaint)
+                if route.operation != "generate":
+                    return codec.other(route, request, body, self.memory, tag)
+                entry, response = self._generate(codec, request, body, entry, tag)
+                return response
+            except Refused as refused:
+                self._note_refusal(number, refused.complaint)
+                return codec.refuse(refused.complaint, tag)
+            except AgentsimError as error:
+                self.errors.append(error)
+                return codec.refuse(Complaint("harness", f"agentsim: {error}"), tag)
+            finally:
+                if self.settings.keep:
+                    self.requests.append(entry)
+
+    def _count(self) -> int:
+        with self._lock:
+            self.number += 1
+            return self.number
+
+    def _tag(self, number: int) -> str:
+        return f"{self.settings.prefix}{number}"
+
+    def _note_refusal(self, number: int, complaint: Complaint) -> None:
+        self.refused.append(RefusedRequest(number, complaint.rule, complaint.message))
+        if self.settings.keep and self.events and type(self.events[-1]) is ModelRequested:
+            self.events.append(ModelFailed(Fault(complaint.status, complaint.type, complaint.message)))
+
+    # --- replies -----------------------------------------------------------------------------------------------
+
+    def _generate(
+        self, codec: Codec, request: HttpRequest, body: Any, entry: SentRequest, tag: str
+    ) -> tuple[SentRequest, HttpResponse]:
+        asked = self._read(codec, request, body)
+        if complaint := codec.body_complaint(asked, self._off):
+            raise Refused(complaint)
+        history = codec.history(asked, self.memory)
+        agent = self._agents.of(asked)
+        thread = self._threads.find(history, agent)
+        kept = common(thread.history, history)
+        self._record(ModelRequested(kept, history[kept:], agent, asked.offered, thread.number))
+        self._judge(codec, asked, history, thread, kept)
+        entry = replace(entry, messages=history, offered=asked.offered, agent=agent)
+        played = self._next(asked, history, agent)
+        self.failed_last = played.fault is not None
+        reply, fault = self._said(played, asked)
+        response = self._encode(codec, asked, played, reply, fault, tag)
+        if reply is not None:
+            self._remember(codec, asked, history, reply, tag)
+        return replace(entry, reply=reply, fault=fault), response
+
+    def _read(self, codec: Codec, request: HttpRequest, body: Any) -> ModelRequest:
+        """The request in neutral words, server tools under the names that the scenario gave them."""
+        items = body.get("messages") or body.get("input") if isinstance(body, dict) else None
+        asked = codec.decode_request(request, body, self._threads.like(items), self.memory)
+        if not self._names:
+            return asked
+        return replace(asked, messages=tuple(map(self._renamed, asked.messages)))
+
+    def _renamed(self, message: Message) -> Message:
+        """Server calls and results with the scenario's names for them, where the wire has none."""
+        changed = False
+        content = list(message.content)
+        for index, part in enumerate(content):
+            if isinstance(part, ServerCall) and self._names.get(part.id, part.name) != part.name:
+                content[index], changed = replace(part, name=self._names[part.id]), True
+            elif isinstance(part, ServerResult) and self._names.get(part.call_id, part.name) != part.name:
+                content[index], changed = replace(part, name=self._names[part.call_id]), True
+        return Message(message.role, tuple(content)) if changed else message
+
+    def _judge(
+        self, codec: Codec, asked: ModelRequest, history: tuple[Message, ...], thread: Thread, kept: int
+    ) -> None:
+        """Refuse what the provider refuses; only what is new is looked at."""
+        judged = min(kept, thread.judged)
+        thread.asked, thread.history, thread.judged = asked, history, 0
+        context = Context(history, self.memory, judged, self.memory.resumes(history), self._off)
+        if complaint := codec.history_complaint(asked, context):
+            raise Refused(complaint)
+        thread.judged = len(history)
+
+    def _next(self, asked: ModelRequest, history: tuple[Message, ...], agent: str | None) -> Played:
+        offered = None if asked.offers is None else {o.name: o.schema for o in asked.offers if not o.server}
+        view = RequestView(history, offered, output_tool=self._agents.output_tool(asked), system=asked.system or "")
+        played = self.player.next_entry(agent, view)
+        if played is None:
+            whose = f"agent {agent!r} of scenario" if agent else "scenario"
+            count = self._agents.replies(agent)
+            raise ScriptExhausted(
+                f"model call {self.replies + 1}, but {whose} {self.scenario.name!r} has {count} "
+                f"{'reply' if count == 1 else 'replies'}"
+            )
+        if played.complaint is not None:
+            raise ScriptError(played.complaint)
+        return played
+
+    def _said(self, played: Played, asked: ModelRequest) -> tuple[Reply | None, Fault | None]:
+        """The reply or the fault; a fault inside a stream is only seen by who streams."""
+        fault = played.fault
+        if fault is not None and fault.in_stream and not asked.stream and fault.partial is not None:
+            return self._named(fault.partial), None
+        if fault is not None:
+            return None, fault if fault.partial is None else replace(fault, partial=self._named(fault.partial))
+        assert played.reply is not None
+        return self._named(played.reply), None
+
+    def _named(self, reply: Reply) -> Reply:
+        """The reply with the tool's name in each server result, which may be given without its call."""
+        blocks = list(reply.blocks)
+        for index, block in enumerate(blocks):
+            if isinstance(block, ServerCall):
+                self._names[block.id] = block.name
+            elif isinstance(block, ServerResult):
+                name = block.name or self._names.get(block.call_id, "")
+                self._names[block.call_id] = name
+                blocks[index] = replace(block, name=name)
+        return reply if all(map(_same, blocks, reply.blocks)) else replace(reply, blocks=tuple(blocks))
+
+    def _encode(
+        self,
+        codec: Codec,
+        asked: ModelRequest,
+        played: Played,
+        reply: Reply | None,
+        fault: Fault | None,
+        tag: str,
+    ) -> HttpResponse:
+        size = played.characters_per_chunk
+        if reply is not None:
+            response = codec.encode_reply(reply, asked, tag, size)
+            seconds = arrival(reply, played.pace, size).seconds
+            self.replies += 1
+            self._record(ModelReplied(reply, seconds))
+        else:
+            assert fault is not None
+            response = codec.encode_fault(fault, asked, tag, size)
+            partial = fault.partial or Reply()
+            self._record(ModelFailed(fault, arrival(partial, played.pace, size).seconds))
+        return paced(response, played.pace) if self.settings.real_time else response
+
+    def _remember(
+        self, codec: Codec, asked: ModelRequest, history: tuple[Message, ...], reply: Reply, tag: str
+    ) -> None:
+        self.memory.saw(reply)
+        self._agents.saw(codec.reply_id(tag), asked)
+        codec.keep(asked, (*history, Message("assistant", reply.blocks)), reply, tag, self.memory)
+
+    def _record(self, event: Event) -> None:
+        if self.settings.keep:
+            self.events.append(event)
+
+
+def _same(one: Any, other: Any) -> bool:
+    return one is other
+
+
+def parsed(request: HttpRequest) -> tuple[Any, Complaint | None]:
+    """A request's body as JSON, or why it is none."""
+    if len(request.body) > LARGEST_BODY:
+        return None, Complaint("body_is_small_enough", "Request exceeds the maximum size", 413, "request_too_large")
+    if not request.body and request.method != "POST":
+        return None, None
+    try:
+        return read_json(request.body), None
+    except ValueError as error:
+        text = f"The request body is not valid JSON: {error}"
+        return None, Complaint("body_is_json", text)
