@@ -12,11 +12,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import socket
+import struct
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 from urllib.parse import urlsplit
+
+import broken
 
 Json = dict[str, Any]
 Event = tuple[str | None, Json]
@@ -685,6 +689,21 @@ class Answer:
         self.events = events
         self.done = done
         self.headers = headers or {}
+        self.reset: str | None = None  # "before" the headers, or "after" what there is of the body
+
+    def break_off(self, wire: str, how: Json) -> None:
+        """Let a stream end early; a reply that is not streamed can only be missing."""
+        if "after" not in how:
+            self.reset = "before"
+        if "after" not in how or self.events is None:
+            return
+        self.events = broken.cut(wire, self.events, how["after"])
+        self.done = False
+        if how["how"] == "error":
+            kind, message = how.get("type", "overloaded_error"), how.get("message", "Overloaded")
+            self.events.append(broken.error_event(wire, kind, message))
+        if how["how"] == "reset":
+            self.reset = "after"
 
     def encode(self) -> bytes:
         """The bytes of the whole response, length included, so connections stay open."""
@@ -695,7 +714,8 @@ class Answer:
             frames = [_frame(name, data) for name, data in self.events]
             payload = "".join([*frames, "data: [DONE]\n\n" if self.done else ""]).encode()
             kind = "text/event-stream; charset=utf-8"
-        headers = {"content-type": kind, "content-length": str(len(payload)), **self.headers}
+        length = len(payload) + (1000 if self.reset else 0)
+        headers = {"content-type": kind, "content-length": str(length), **self.headers}
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         return f"HTTP/1.1 {self.status} Scripted\r\n{lines}\r\n".encode() + payload
 
@@ -776,7 +796,11 @@ class Rig:
         ]
         if wire == "anthropic-messages":
             blocks = with_offered_names(blocks, body)
-        return _reply(session, wire, body, items, blocks, stop_of(reply, blocks))
+        answer = _reply(session, wire, body, items, blocks, stop_of(reply, blocks))
+        if "broken" in reply:
+            answer.break_off(wire, reply["broken"])
+            record["faulted"] = answer.reset == "before"
+        return answer
 
 
 def _failure(wire: str | None, status: int, kind: str, message: str) -> Answer:
@@ -828,6 +852,16 @@ async def _body(reader: asyncio.StreamReader, headers: dict[str, str]) -> bytes:
     return b"".join(parts)
 
 
+async def _reset(writer: asyncio.StreamWriter, payload: bytes) -> None:
+    """Send what there is and break the connection, late enough for the client to have read it."""
+    writer.write(payload)
+    await writer.drain()
+    await asyncio.sleep(0.05)
+    linger = struct.pack("ii", 1, 0)
+    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    writer.transport.abort()
+
+
 def connection(rig: Rig) -> Callable[..., Awaitable[None]]:
     """The handler of one keep-alive connection."""
 
@@ -848,6 +882,9 @@ def connection(rig: Rig) -> Callable[..., Awaitable[None]]:
                 payload = answer.encode()
                 if method == "HEAD":
                     payload = payload.partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
+                if answer.reset:
+                    await _reset(writer, payload if answer.reset == "after" else b"")
+                    return
                 writer.write(payload)
                 await writer.drain()
         writer.close()
