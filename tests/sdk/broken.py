@@ -43,7 +43,7 @@ def error_event(wire: str, kind: str, message: str) -> Event:
 
 def _is_end(wire: str, data: Json) -> bool:
     if wire == "anthropic-messages":
-        return data["type"] == "message_delta"
+        return bool(data["type"] == "message_delta")
     if wire == "openai-responses":
         return data["type"] in ("response.completed", "response.incomplete")
     return not data["choices"] or data["choices"][0]["finish_reason"] is not None
