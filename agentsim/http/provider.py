@@ -150,6 +150,10 @@ class Provider:
                 if self.settings.keep:
                     self.requests.append(entry)
 
+    def fits(self, messages: tuple[Message, ...]) -> int:
+        """How well a conversation goes on what this session has seen; 0: not at all."""
+        return self._threads.fit(messages)
+
     def _count(self) -> int:
         with self._lock:
             self.number += 1

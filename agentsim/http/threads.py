@@ -74,3 +74,7 @@ class Threads:
             if len(self._threads) > MOST:
                 del self._threads[0]
         return found
+
+    def fit(self, history: tuple[Message, ...]) -> int:
+        """How much of a history some conversation has seen; 0 where it is none's continuation."""
+        return max((common(t.history, history) for t in self._threads if len(t.history) < len(history)), default=0)

@@ -1,0 +1,106 @@
+"""An Endpoint as an ASGI application. An unpaced stream is rendered once and written in one go."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from agentsim.http.codecs import likely_codec
+from agentsim.http.provider import LARGEST_BODY, Endpoint
+from agentsim.wire.base import Complaint, HttpRequest, HttpResponse
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+#: Closing a socket with this option set sends a reset.
+_LINGER = struct.pack("ii", 1, 0)
+
+
+class Hung(Exception):
+    """The connection is to go away in the middle of an answer, as the scenario says."""
+
+
+def application(endpoint: Endpoint) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
+    """The ASGI application that answers with `endpoint`."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await _lifespan(receive, send)
+            return
+        if scope["type"] != "http":
+            raise Hung("only HTTP is answered")
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        query = scope["query_string"]
+        url = scope["path"] + ("?" + query.decode("latin-1") if query else "")
+        body = await _body(receive)
+        if body is None:
+            request = HttpRequest(scope["method"], url, headers)
+            text = "Request exceeds the maximum size"
+            complaint = Complaint("body_is_small_enough", text, 413, "request_too_large")
+            response = likely_codec(request).refuse(complaint, "0")
+        else:
+            response = endpoint(HttpRequest(scope["method"], url, headers, body))
+        await _answer(response, send)
+
+    return app
+
+
+async def _lifespan(receive: Receive, send: Send) -> None:
+    while True:
+        message = await receive()
+        await send({"type": f"{message['type']}.complete"})
+        if message["type"] == "lifespan.shutdown":
+            return
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """The whole body; None where it is too large, which is told before it has all arrived."""
+    message = await receive()
+    body: bytes = message.get("body", b"")
+    if not message.get("more_body"):
+        return body
+    chunks, size = [body], len(body)
+    while message.get("more_body"):
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Hung("the client has gone")
+        chunk = message.get("body", b"")
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > LARGEST_BODY:
+            return None
+    return b"".join(chunks)
+
+
+async def _answer(response: HttpResponse, send: Send) -> None:
+    if response.headless:
+        _hang_up(response, send)
+    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.headers]
+    if not response.streams and response.broken is None:
+        headers.append((b"content-length", b"%d" % sum(map(len, response.chunks))))
+    await send({"type": "http.response.start", "status": response.status, "headers": headers})
+    broken = response.broken is not None
+    if not response.delays:
+        body = response.chunks[0] if len(response.chunks) == 1 else b"".join(response.chunks)
+        await send({"type": "http.response.body", "body": body, "more_body": broken})
+    else:
+        last = len(response.chunks) - 1
+        for index, (chunk, delay) in enumerate(zip(response.chunks, response.delays, strict=True)):
+            await asyncio.sleep(delay)
+            await send({"type": "http.response.body", "body": chunk, "more_body": broken or index < last})
+    if broken:
+        _hang_up(response, send)
+
+
+def _hang_up(response: HttpResponse, send: Send) -> None:
+    """Let the connection go, with a reset where that is wanted; the server sees an exception and closes it."""
+    transport = getattr(getattr(send, "__self__", None), "transport", None)
+    if transport is not None:
+        if response.broken == "reset" and (sock := transport.get_extra_info("socket")) is not None:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER)
+        transport.close() if response.broken == "end" else transport.abort()
+    raise Hung("the scenario disconnects here")

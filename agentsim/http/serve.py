@@ -1,0 +1,100 @@
+"""What `agentsim serve` does: scenarios of a file or folder behind one address, alone or around a command."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TextIO
+
+from agentsim.errors import Problem, ScenarioError, UsageError
+from agentsim.http.environment import base_urls, for_subprocess
+from agentsim.http.provider import Settings
+from agentsim.http.server import Server
+from agentsim.http.sessions import Sessions
+from agentsim.scenario.load import load
+from agentsim.scenario.model import Scenario
+
+_SUFFIXES = (".yaml", ".yml", ".json")
+
+
+def scenarios_at(path: str | os.PathLike[str]) -> dict[str, Scenario]:
+    """Every scenario of a file, or of a folder and those below it, by its file's stem.
+
+    Raises:
+        ScenarioError: files are wrong; all are told together.
+        UsageError: there is none, or two share a stem.
+    """
+    root = Path(path)
+    if not root.exists():
+        raise UsageError(f"{root} does not exist; expected a scenario file or a folder of them")
+    files = [root] if root.is_file() else sorted(f for f in root.rglob("*") if f.suffix in _SUFFIXES and f.is_file())
+    found: dict[str, Scenario] = {}
+    places: dict[str, Path] = {}
+    problems: list[Problem] = []
+    for file in files:
+        name = file.stem.removesuffix(".scenario")
+        if name in places:
+            raise UsageError(f"{places[name]} and {file} are both called {name!r}; clients name scenarios by that")
+        places[name] = file
+        try:
+            found[name] = load(file)
+        except ScenarioError as error:
+            problems += error.problems
+    if problems:
+        raise ScenarioError(problems)
+    if not found:
+        raise UsageError(f"{root} holds no scenario ({', '.join(_SUFFIXES)})")
+    return found
+
+
+def serve(
+    path: str | os.PathLike[str],
+    port: int = 0,
+    command: Sequence[str] = (),
+    *,
+    off: Sequence[str] = (),
+    real_time: bool = False,
+    out: TextIO | None = None,
+) -> int:
+    """Serve scenarios on 127.0.0.1, until interrupted or until a command ends.
+
+    Args:
+        path: of a scenario or a folder.
+        port: 0 takes a free one.
+        command: run with the base-URL variables set; none: serve until interrupted.
+        off: names of strictness rules to switch off; "all" for every one.
+        real_time: whether the scenarios' `seconds` are waited for.
+        out: where to say what is served; standard error where a command owns standard output.
+    Returns:
+        The exit status: the command's, or 0.
+    Raises:
+        ScenarioError, UsageError: bad files, port or command.
+    """
+    scenarios = scenarios_at(path)
+    server = Server(Sessions(scenarios, Settings(off=off, real_time=real_time, keep=False)), port)
+    if command:
+        with server:
+            return _run(command, {**os.environ, **for_subprocess(server.url, os.environ)})
+    print(_welcome(server.url, list(scenarios)), file=out or sys.stdout, flush=True)
+    server.run()
+    return 0
+
+
+def _run(command: Sequence[str], environment: dict[str, str]) -> int:
+    try:
+        status = subprocess.run(list(command), env=environment, check=False).returncode
+        return status if status >= 0 else 128 - status
+    except OSError as error:
+        raise UsageError(f"{command[0]!r} can't be run: {error.strerror}") from error
+
+
+def _welcome(url: str, names: Sequence[str]) -> str:
+    count = f"{len(names)} scenario{'s' if len(names) != 1 else ''}"
+    lines = [f"agentsim serves {count} on {url}"]
+    lines += [f"  {name}={value}" for name, value in base_urls(url).items()]
+    if len(names) > 1:
+        lines.append(f"one of them by path ({url}/s/{names[0]}/v1/…), by API key (sim-{names[0]}), or by its prompt")
+    return "\n".join(lines)
