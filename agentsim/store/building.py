@@ -58,10 +58,12 @@ class ConversationBuilder:
     Args:
         name: what the file calls it.
         messages: history before its first request that holds no reply of its own.
+        shared: that history is another conversation's.
     """
 
-    def __init__(self, name: str = "", *, messages: Sequence[Message] = (), parent: str | None = None) -> None:
-        self.name, self.parent = name, parent
+    def __init__(self, name: str = "", *, messages: Sequence[Message] = (), shared: bool = False) -> None:
+        self.name, self.shared = name, shared
+        self.parent: str | None = None
         self.system: str | None = None
         self.declared: dict[str, Declared] = {}
         self.pending: set[str] = set()
@@ -108,6 +110,11 @@ class ConversationBuilder:
         self.history[kept:] = new
         self._sent = min(self._sent, kept)
 
+    def insert(self, message: Message) -> None:
+        """A message of the history that no request of the recording asked for."""
+        self._flush()
+        self.history.append(message)
+
     @property
     def waiting(self) -> tuple[Part, ...]:
         """What the next request will add."""
@@ -134,6 +141,7 @@ class ConversationBuilder:
         usage: Usage | None = None,
         key: str | None = None,
         stop: str | None = None,
+        split: bool = False,
     ) -> None:
         """The model answers.
 
@@ -143,6 +151,7 @@ class ConversationBuilder:
             place: counts through the file.
             key: the reply's id, by which it can be amended.
             stop: the canonical stop reason, where it does not follow from `raw` and the blocks.
+            split: the file has it in one piece with the reply before.
         """
         if not self._events or type(self._events[-1]) is not ModelRequested:
             self.request()
@@ -150,7 +159,7 @@ class ConversationBuilder:
         if key is not None:
             self._replies[key] = len(self._events)
         self._events.append(ModelReplied(reply))
-        self.origins.append(Origin(raw, place))
+        self.origins.append(Origin(raw, place, split))
         self._append_reply(reply)
 
     def knows(self, key: str) -> bool:
@@ -158,12 +167,14 @@ class ConversationBuilder:
         return key in self._replies
 
     def amend(self, key: str, blocks: Sequence[Block], raw: str | None) -> None:
-        """Blocks of a reply that is long over turn up: those that it does not hold yet are put behind the others."""
+        """Blocks of a reply that was taken turn up later: those that it does not hold yet are put behind the others."""
         at = self._replies[key]
         event = self._events[at]
         assert isinstance(event, ModelReplied)
         old = event.reply
         new = tuple(block for block in blocks if block not in old.blocks)
+        if not new and raw is None:
+            return
         number = sum(type(e) is ModelReplied for e in self._events[:at])
         raw = raw if raw is not None else self.origins[number].raw
         reply = Reply(old.blocks + new, stop_reason(raw, old.blocks + new), old.usage)
@@ -172,6 +183,10 @@ class ConversationBuilder:
         for call in reply.calls:
             if call in new:
                 self._calls.setdefault(call.id, []).append(call)
+        if old.blocks:
+            self.history = [Message("assistant", reply.blocks) if m.content is old.blocks else m for m in self.history]
+        elif new and event is self._events[-1]:
+            self.history.append(Message("assistant", reply.blocks))
 
     def fail(self, fault: Fault) -> None:
         """The request fails."""
@@ -193,6 +208,7 @@ class ConversationBuilder:
             self._prompts,
             self.parent,
             frozenset(self.pending),
+            self.shared,
         )
 
     @property

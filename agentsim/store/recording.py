@@ -10,8 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agentsim.core.events import Aborted, Event, ModelFailed, ModelReplied, ModelRequested, RunStarted, ToolRun, ToolsRan
-from agentsim.core.messages import Message, ServerCall, ToolResult
+from agentsim.core.events import (
+    Aborted,
+    Event,
+    ModelFailed,
+    ModelReplied,
+    ModelRequested,
+    RunStarted,
+    ToolRun,
+    ToolsRan,
+)
+from agentsim.core.messages import Message, ServerCall, ToolCall, ToolResult
 from agentsim.core.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -29,10 +38,12 @@ class Origin:
     Args:
         raw: the stop reason in the file's own words; None where it records none.
         place: counts through the file, so that replies of several conversations can be told in the file's order.
+        split: the file has it in one piece with the reply before, and that it is another one is inferred.
     """
 
     raw: str | None
     place: int
+    split: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +70,7 @@ class Conversation:
         prompts: for a request (by its number from 0), what the person typed, where the request says more than that.
         parent: id of the tool call that this conversation is the work of (a subagent), or None.
         pending: ids of calls that wait for a person's approval.
+        shared: its history is another conversation's, and counted there.
     """
 
     events: Transcript
@@ -69,6 +81,7 @@ class Conversation:
     prompts: Mapping[int, str] = field(default_factory=dict)
     parent: str | None = None
     pending: frozenset[str] = frozenset()
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,20 +108,21 @@ def facts(recording: Recording) -> dict[str, Any]:
 
     Returns:
         format, conversations, model_calls, error_replies, stop_reasons (raw, one a reply in the file's order), tool_calls,
-        server_calls, tool_results (of those calls), orphan_calls (without a result).
+        server_calls, tool_results (of those calls, and of calls in a history that the file begins with), orphan_calls (without
+        a result). Replies that a file has in one piece are one here, whatever an importer made of them.
     """
-    tallies = [tally(c.events) for c in recording.conversations]
-    origins = sorted((o for c in recording.conversations for o in c.origins), key=lambda origin: origin.place)
+    tallies = [tally(c.events, seeded=not c.shared) for c in recording.conversations]
+    origins = sorted((o for c in recording.conversations for o in c.origins if not o.split), key=lambda o: o.place)
     return {
         "format": recording.format,
         "conversations": len(recording.conversations),
-        "model_calls": sum(t.model_calls for t in tallies),
+        "model_calls": len(origins),
         "error_replies": sum(t.failures for t in tallies),
         "stop_reasons": [origin.raw for origin in origins],
         "tool_calls": sum(t.tool_calls for t in tallies),
         "server_calls": sum(t.server_calls for t in tallies),
         "tool_results": sum(t.tool_results for t in tallies),
-        "orphan_calls": sum(t.tool_calls - t.tool_results for t in tallies),
+        "orphan_calls": sum(t.orphan_calls for t in tallies),
     }
 
 
@@ -117,7 +131,8 @@ class Tally:
     """Counts of one transcript. `answers`: for each call in order of replies, its result, or None.
 
     Results are paired with calls by position: an id may stand for several calls of one conversation, and a result that comes
-    again, or that answers a call which nobody recorded, is none.
+    again, or that answers a call which nobody recorded, is none. Calls in the history that a run begins with are no calls of
+    that run, but their results are results.
     """
 
     model_calls: int = 0
@@ -126,8 +141,23 @@ class Tally:
     server_calls: int = 0
     tool_results: int = 0
     answers: list[ToolRun | ToolResult | None] = field(default_factory=list)
-    _open: dict[str, deque[int]] = field(default_factory=dict)
+    #: calls that wait, by id: their places in `answers`, None for one of the history.
+    _open: dict[str, deque[int | None]] = field(default_factory=dict)
     _shown: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def orphan_calls(self) -> int:
+        """Calls without a result."""
+        return sum(answer is None for answer in self.answers)
+
+    def seed(self, messages: Sequence[Message]) -> None:
+        """Take the history that the run begins with."""
+        for message in messages:
+            for part in message.content:
+                if type(part) is ToolCall:
+                    self._open.setdefault(part.id, deque()).append(None)
+                elif type(part) is ToolResult and self._answer(part.call_id, part):
+                    self._shown[part.call_id] = self._shown.get(part.call_id, 0) + 1
 
     def take(self, event: Event) -> None:
         """Count one event."""
@@ -154,24 +184,33 @@ class Tally:
                     continue
                 if self._shown.get(part.call_id):  # the result of a run that was counted when it ran
                     self._shown[part.call_id] -= 1
-                else:
+                elif part.output is not None:  # a call that is handed back is answered by nothing
                     self._answer(part.call_id, part)
 
     def _answer(self, call_id: str, answer: ToolRun | ToolResult) -> bool:
         waiting = self._open.get(call_id)
         if not waiting:
             return False
-        self.answers[waiting.popleft()] = answer
+        place = waiting.popleft()
+        if place is not None:
+            self.answers[place] = answer
         self.tool_results += 1
         return True
 
 
-def tally(events: Sequence[Event]) -> Tally:
-    """The counts of a transcript. Runs whose results the caller kept to himself (he gave up first) answer nothing."""
-    counts = Tally()
-    kept = [event for event in events if not isinstance(event, RunStarted)]
-    for index, event in enumerate(kept):
-        ahead = kept[index + 1 : index + 3]
+def tally(events: Sequence[Event], *, seeded: bool = True) -> Tally:
+    """The counts of a transcript. Runs whose results the caller kept to himself (he gave up first) answer nothing.
+
+    Args:
+        seeded: whether results in the history that it begins with count.
+    """
+    counts, events = Tally(), tuple(events)
+    for index, event in enumerate(events):
+        if isinstance(event, RunStarted):
+            counts.seed(event.messages)
+            counts.tool_results *= seeded
+            continue
+        ahead = events[index + 1 : index + 3]
         if type(event) is ToolsRan and any(type(e) is Aborted for e in ahead):
             continue
         if type(event) is ModelRequested and ahead and type(ahead[0]) is Aborted:

@@ -49,7 +49,9 @@ def scenarios_of(recording: Recording, name: str) -> list[Scenario]:
     Args:
         name: of the first; the others get a number or their conversation's name behind it.
     """
-    with_replies = [c for c in recording.conversations if any(isinstance(e, ModelReplied | ModelFailed) for e in c.events)]
+    with_replies = [
+        c for c in recording.conversations if any(isinstance(e, ModelReplied | ModelFailed) for e in c.events)
+    ]
     names = _names(name, with_replies)
     return [_Maker(conversation, title).scenario() for conversation, title in zip(with_replies, names, strict=True)]
 
@@ -226,7 +228,13 @@ def _too_tight(schema: Mapping[str, Any], uses: Sequence[_Use]) -> bool:
 
 
 def _spec(
-    name: str, description: str, schema: Mapping[str, Any] | None, uses: Sequence[_Use], conversation: Conversation, *, server: bool = False
+    name: str,
+    description: str,
+    schema: Mapping[str, Any] | None,
+    uses: Sequence[_Use],
+    conversation: Conversation,
+    *,
+    server: bool = False,
 ) -> ToolSpec:
     if schema is None:
         schema = guessed_schema(use.input for use in uses if isinstance(use.input, dict))

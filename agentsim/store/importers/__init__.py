@@ -38,10 +38,18 @@ class Importer:
     read: Callable[[Source, Shape], Recording]
 
 
-#: Formats by name, in the order in which they are tried: the more telling shapes first. Value: the module.
+#: Formats by name, in the order in which they are tried: the more telling shapes first. Value: where its Importer is.
 FORMATS = {
-    "claude-code": "claude_code",
-    "claude-messages": "claude_messages",
+    "claude-code": "claude_code:IMPORTER",
+    "vcr": "vcr:IMPORTER",
+    "har": "har:IMPORTER",
+    "nock": "http_fixtures:NOCK",
+    "httpx-snapshot": "http_fixtures:HTTPX",
+    "sse": "raw_streams:SSE",
+    "provider-chunks": "raw_streams:CHUNKS",
+    "responses": "responses:IMPORTER",
+    "claude-messages": "claude_messages:IMPORTER",
+    "chat": "chat:IMPORTER",
 }
 
 
@@ -72,7 +80,9 @@ def read(where: str | Path | bytes, *, format: str | None = None) -> Recording: 
         raise source.error(f"read as {importer.name}: nested too deep") from None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         kind = type(error).__name__
-        raise source.error(f"it looks like {importer.title}, but something in it has an unexpected form ({kind}: {error})") from error
+        raise source.error(
+            f"it looks like {importer.title}, but something in it has an unexpected form ({kind}: {error})"
+        ) from error
     skipped = {**source.skipped, **recording.skipped}
     return replace(recording, skipped=skipped)
 
@@ -124,6 +134,7 @@ def _importers() -> Iterator[Importer]:
 
 
 def _module(name: str) -> Importer:
-    importer = importlib.import_module(f"{__name__}.{FORMATS[name]}").IMPORTER
+    module, _, attribute = FORMATS[name].partition(":")
+    importer = getattr(importlib.import_module(f"{__name__}.{module}"), attribute)
     assert isinstance(importer, Importer)
     return importer

@@ -196,7 +196,7 @@ class _Session:
         thread.close()
         self.note("rewind: the branch that was left is a conversation of its own")
         thread.builder.rewrite(len(thread.builder.history))
-        return self._new(self.name, thread.builder.history[:position])
+        return self._new(self.name, thread.builder.history[:position], shared=True)
 
     def _side_thread(self, record: dict[str, Any], known: tuple[_Thread, int] | None) -> _Thread:
         agent = text_of(record.get("agentId"))
@@ -210,8 +210,8 @@ class _Session:
             return self.threads[-1]
         return self._new("side chain")
 
-    def _new(self, name: str, history: Iterable[Any] = ()) -> _Thread:
-        thread = _Thread(ConversationBuilder(name, messages=tuple(history)))
+    def _new(self, name: str, history: Iterable[Any] = (), *, shared: bool = False) -> _Thread:
+        thread = _Thread(ConversationBuilder(name, messages=tuple(history), shared=shared))
         self.threads.append(thread)
         return thread
 

@@ -23,7 +23,9 @@ def declared_tools(tools: Any) -> dict[str, Declared]:
             continue
         schema = tool.get("input_schema")
         server = not isinstance(schema, dict) and str(tool.get("type", "custom")) != "custom"
-        found[name] = Declared(name, text_of(tool.get("description")) or "", schema if isinstance(schema, dict) else None, server)
+        found[name] = Declared(
+            name, text_of(tool.get("description")) or "", schema if isinstance(schema, dict) else None, server
+        )
     return found
 
 
@@ -40,7 +42,9 @@ def add_message(builder: ConversationBuilder, message: dict[str, Any], place: in
     parts = claude_parts(message.get("content"))
     if message.get("role") == "assistant":
         raw = text_of(message.get("stop_reason"))
-        builder.reply(reply_blocks(parts), raw, place, usage=usage(message.get("usage")), key=text_of(message.get("id")))
+        builder.reply(
+            reply_blocks(parts), raw, place, usage=usage(message.get("usage")), key=text_of(message.get("id"))
+        )
     elif message.get("role") == "system":
         builder.system = system_text(message.get("content")) or builder.system
     else:
@@ -82,7 +86,10 @@ def _is_message(value: Any) -> bool:
     """A message that only Claude writes: its content is typed blocks, and nothing in it is of another wire."""
     if not isinstance(value, dict) or value.get("role") not in ("user", "assistant", "system"):
         return False
-    return isinstance(value.get("content"), str | list) and not {"tool_calls", "parts", "lc", "tool_call_id"} & value.keys()
+    return (
+        isinstance(value.get("content"), str | list)
+        and not {"tool_calls", "parts", "lc", "tool_call_id"} & value.keys()
+    )
 
 
 def _fits(value: Any) -> bool:
@@ -90,7 +97,11 @@ def _fits(value: Any) -> bool:
         if value.get("type") == "message" and value.get("role") == "assistant":
             return isinstance(value.get("content"), list) and "output" not in value and value.get("status") is None
         messages = value.get("messages")
-        return isinstance(messages, list) and _fits_messages(messages) and ("model" in value or "system" in value or _has_blocks(messages))
+        return (
+            isinstance(messages, list)
+            and _fits_messages(messages)
+            and ("model" in value or "system" in value or _has_blocks(messages))
+        )
     if not isinstance(value, list) or not value:
         return False
     return _fits_messages(value) or all(isinstance(item, dict) and _fits(item) for item in value)
@@ -107,7 +118,9 @@ def _has_blocks(messages: list[Any]) -> bool:
 def _is_chat(messages: list[Any]) -> bool:
     """Whether Chat Completions or Responses wrote it: their content parts have types of their own."""
     kinds = {as_dict(part).get("type") for m in messages for part in as_list(as_dict(m).get("content"))}
-    return bool(kinds & {"input_text", "output_text", "image_url", "input_image", "refusal", "tool-call", "tool-result"})
+    return bool(
+        kinds & {"input_text", "output_text", "image_url", "input_image", "refusal", "tool-call", "tool-result"}
+    )
 
 
 IMPORTER = Importer("claude-messages", "Claude messages", ("document", "lines"), _fits, _read)

@@ -55,7 +55,7 @@ class Source:
         with self._open() as file:
             return file.read(HEAD)
 
-    def bytes(self) -> bytes:
+    def whole(self) -> bytes:
         """All its bytes."""
         if self.data is None:
             assert self.path is not None
@@ -68,7 +68,7 @@ class Source:
         Raises:
             TranscriptError: it is no UTF-8.
         """
-        data = self.bytes()
+        data = self.whole()
         try:
             return data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -139,7 +139,7 @@ def open_source(where: str | Path | bytes) -> Source:
     if not head.strip(b" \t\r\n\x00"):
         raise source.error("the file is empty")
     if head.startswith(GZIP):
-        source.data = unfold(source.bytes(), source)
+        source.data = unfold(source.whole(), source)
     return source
 
 
@@ -268,5 +268,3 @@ def _describe_lines(sample: list[Any]) -> str:
 def _keys(value: dict[str, Any]) -> str:
     keys = [str(key)[:40] for key in value][:8]
     return f"the keys {', '.join(keys)}" if keys else "no keys"
-
-
