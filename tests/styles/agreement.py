@@ -66,11 +66,14 @@ def differences(row: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, t
     if row.get("out_of_script"):
         return {} if given["ended"] == "out_of_script" else {"ended": ("out_of_script", given["ended"])}
     if row["unbounded"]:
-        return {} if given["ended"] == "unbounded" else {"ended": ("unbounded", given["ended"])}
+        went_on = given["ended"] == "unbounded" or given["model_requests"] > RIG_REQUESTS
+        return {} if went_on else {"ended": ("unbounded", given["ended"])}
     found = {}
     for key in COMPARED:
         if key not in wanted or wanted[key] == given[key]:
             continue
+        if key == "reported_count" and wanted[key] is None:
+            continue  # a driver reads it only where the SDK's result shows it
         if key == "tool_runs" and _sorted(wanted[key]) == _sorted(given[key]) and _same_rounds(wanted[key], given[key]):
             continue
         if key == "requests" and _masked(wanted[key]) == _masked(given[key]):
@@ -101,7 +104,7 @@ def disagreements(name: str) -> Iterator[tuple[dict[str, Any], dict[str, tuple[A
     cases = scripts(name)
     scenarios = {id_: scenario_of(case) for id_, case in cases.items()}
     for row in rows_of(name):
-        if row["style"] not in all_styles():
+        if row["style"] not in all_styles() or row["case"] not in cases:
             continue
         given = simulated(row, scenarios[row["case"]], cases[row["case"]])
         if given is not None and (found := differences(row, given)):
