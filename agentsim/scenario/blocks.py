@@ -93,9 +93,11 @@ SERVER_CALL = Record(
     {
         "name": Key(NAME, "the tool that runs at the provider", required=True),
         "input": Key(Object("a mapping (the call's input)"), "default: {}"),
+        "raw": Key(Text(), "the argument text as it is, readable or not"),
         "id": Key(noted("server call id"), "default: counted, srvtoolu_1, srvtoolu_2 …"),
     },
-    lambda part: ServerCall(part.get("id", ""), part.get("name"), as_arguments(part.get("input", {}))),
+    lambda part: ServerCall(part.get("id", ""), part.get("name"), part.get("raw", as_arguments(part.get("input", {})))),
+    apart=(("input", "raw"),),
     rules=(_note_unnamed("server call"),),
 )
 

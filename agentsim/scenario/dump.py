@@ -239,8 +239,6 @@ def _expectation(expected: Expectation) -> Data:
 def _fault(fault: Fault, extras: Sequence[tuple[int, Item]]) -> Data:
     partial = fault.partial
     said = {} if partial is None else _said(partial, extras)
-    if said.get("empty"):
-        del said["empty"]
     after = kept(after_characters=fault.after_characters)
     if fault.disconnect is not None:
         how = {} if fault.disconnect == "end" else {"how": fault.disconnect}

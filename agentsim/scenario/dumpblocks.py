@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -99,14 +98,13 @@ def _no_constant(word: str) -> Any:
 
 def _input(arguments: str) -> Data | None:
     """The input whose JSON the argument text is, to the letter; None where there is none that a file could hold."""
-    if LONE.search(arguments) or re.search(r"\\ud[89a-f]", arguments):
-        return None
     try:
         value = json.loads(arguments, parse_constant=_no_constant)
         same = isinstance(value, dict) and as_arguments(value) == arguments
     except (ValueError, RecursionError):
         return None
-    return value if same and _depth(value) < DEEPEST - 20 else None
+    whole = same and not LONE.search(json.dumps(value, ensure_ascii=False)) and _depth(value) < DEEPEST - 20
+    return value if whole else None
 
 
 def _depth(value: Any) -> int:
@@ -118,12 +116,10 @@ def block(item: Any) -> Data:
     """A block in the general form."""
     if isinstance(item, ToolCall):
         return {"tool_use": _call(item)}
+    if isinstance(item, ServerCall):
+        return {"server_tool_use": _call(item)}
     if isinstance(item, AnyCall):
         return {"tool_use": {"name": "*", **kept(input=dict(item.overrides) or None, id=item.id)}}
-    if isinstance(item, ServerCall):
-        return {
-            "server_tool_use": {"name": item.name, "input": _input(item.arguments) or {}, **kept(id=item.id or None)}
-        }
     if isinstance(item, ServerResult):
         return {"server_tool_result": {**kept(**{"for": item.call_id or None}), "content": item.content}}
     if isinstance(item, RedactedThinking):
@@ -133,7 +129,7 @@ def block(item: Any) -> Data:
     return dict(_short_keys(item))
 
 
-def _call(call: ToolCall) -> Data:
+def _call(call: ToolCall | ServerCall) -> Data:
     given = _input(call.arguments)
     what = {"raw": call.arguments} if given is None else {"input": given}
     return {"name": call.name, **what, **kept(id=call.id or None)}

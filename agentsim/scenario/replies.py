@@ -105,7 +105,7 @@ def _note_ids(value: dict[str, Any], node: Node, path: Path, report: Report) -> 
 ANSWERS = Either(
     "none, or a mapping of call ids to conditions",
     {
-        "text": Choice(("none",)),
+        "text": Choice(("none",), ("a mapping of call ids to conditions",)),
         "mapping": Made(
             MapOf(
                 Either("a condition on the result, or nothing", {"null": Null(), "text": MATCH, "mapping": MATCH}),
@@ -134,7 +134,7 @@ REQUEST = Record(
 STOP_REASON = Either(
     "a stop reason, {raw: word} or null",
     {
-        "text": Choice(STOP_REASONS),
+        "text": Choice(STOP_REASONS, ("{raw: word}", "null")),
         "null": Null(),
         "mapping": Record(
             "a raw stop reason",
@@ -177,7 +177,7 @@ REPEAT = Either(
     "a whole number, or forever",
     {
         "number": Number("a whole number, 1 or more, or forever", 1, whole=True),
-        "text": Made(Choice(("forever",)), lambda *_: FOREVER),
+        "text": Made(Choice(("forever",), ("a whole number",)), lambda *_: FOREVER),
     },
 )
 HANDOFF = ListOf(noted("agent"), "an agent's name or a list of names", least=1, alone=True)

@@ -117,13 +117,14 @@ class Text(Shape):
 
 @dataclass(eq=False, repr=False)
 class Choice(Shape):
-    """One of some texts."""
+    """One of some texts; `beside`: what else may stand in its place."""
 
     options: tuple[str, ...]
+    beside: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:  # type: ignore[override]
-        return one_of(self.options)
+        return one_of((*self.beside, *self.options))
 
     def read(self, node: Node, path: Path, report: Report) -> Any:
         if node.value in self.options and isinstance(node.value, str):

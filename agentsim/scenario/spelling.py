@@ -60,7 +60,8 @@ DEFAULT_PROMPT = "go"
 
 _ANY_NUMBER = Number()
 LIMIT = Either(
-    "a number or none", {"number": _ANY_NUMBER, "text": Made(Choice(("none",)), lambda *_: None), "null": Null()}
+    "a number or none",
+    {"number": _ANY_NUMBER, "text": Made(Choice(("none",), ("a number",)), lambda *_: None), "null": Null()},
 )
 _NUMBER_OR_NONE = Either("a number or null", {"number": _ANY_NUMBER, "null": Null()})
 _TEXT_OR_NONE = Either("a text or null", {"text": Text(), "null": Null()})

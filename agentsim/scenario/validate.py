@@ -24,7 +24,9 @@ def problems_of(paths: Iterable[str | os.PathLike[str]]) -> list[Problem]:
 
 def files_of(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
     """The files that `problems_of` looks at."""
-    return [file for path in map(os.fspath, paths) for file in (_below(path) if os.path.isdir(path) else [path])]
+    return [
+        file for path in (os.fspath(p) for p in paths) for file in (_below(path) if os.path.isdir(path) else [path])
+    ]
 
 
 def _of_path(path: str) -> Iterator[Problem]:
