@@ -1,0 +1,125 @@
+"""Nothing leaves the machine: sockets connect to this machine, and names are looked up of it, and no further.
+
+Loops that connect below Python's sockets (uvloop) are not seen here; their HTTP clients are intercepted all the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import socket
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from agentsim.errors import AgentsimError
+
+_LOCAL = frozenset({"localhost", "", "0.0.0.0", "::", "testserver"})
+
+
+class NetworkBlocked(AgentsimError, ConnectionRefusedError):
+    """A connection that would have left the machine."""
+
+
+class _Guard:
+    """The patches, once for all who ask for them."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.holders: list[tuple[frozenset[str], Callable[[NetworkBlocked], None] | None]] = []
+        self.resolved: set[str] = set()
+        self.real: dict[str, Any] = {}
+
+    def allows(self, host: Any) -> bool:
+        if isinstance(host, bytes):
+            host = host.decode("ascii", "replace")
+        if not isinstance(host, str) or is_local(host) or host in self.resolved:
+            return True
+        return any(allowed(host, hosts) for hosts, _ in self.holders)
+
+    def refuse(self, what: str) -> NetworkBlocked:
+        error = NetworkBlocked(f"agentsim keeps the network closed: {what} was not let through")
+        for _, tell in self.holders:
+            if tell is not None:
+                tell(error)
+        return error
+
+    def install(self) -> None:
+        self.real = {"connect": socket.socket.connect, "connect_ex": socket.socket.connect_ex}
+        self.real["getaddrinfo"] = socket.getaddrinfo
+        socket.socket.connect = _connect  # type: ignore[method-assign, assignment]
+        socket.socket.connect_ex = _connect_ex  # type: ignore[method-assign, assignment]
+        socket.getaddrinfo = _getaddrinfo
+
+    def uninstall(self) -> None:
+        socket.socket.connect = self.real["connect"]  # type: ignore[method-assign]
+        socket.socket.connect_ex = self.real["connect_ex"]  # type: ignore[method-assign]
+        socket.getaddrinfo = self.real["getaddrinfo"]
+        self.resolved.clear()
+
+
+_guard = _Guard()
+
+
+def is_local(host: str) -> bool:
+    """Whether a host is this machine."""
+    if host.lower().rstrip(".") in _LOCAL or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host.partition("%")[0].strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def allowed(host: str, hosts: Iterable[str]) -> bool:
+    """Whether a host is one of these, or below one that is written `*.example.com`."""
+    host = host.lower().rstrip(".")
+    return any(host == name or (name.startswith("*.") and host.endswith(name[1:])) for name in hosts)
+
+
+def _check(sock: socket.socket, address: Any) -> None:
+    if sock.family in (socket.AF_INET, socket.AF_INET6) and not _guard.allows(address[0]):
+        raise _guard.refuse(f"a connection to {address[0]}:{address[1]}")
+
+
+def _connect(self: socket.socket, address: Any) -> Any:
+    _check(self, address)
+    return _guard.real["connect"](self, address)
+
+
+def _connect_ex(self: socket.socket, address: Any) -> Any:
+    _check(self, address)
+    return _guard.real["connect_ex"](self, address)
+
+
+def _getaddrinfo(host: Any, *more: Any, **named: Any) -> Any:
+    if host is not None and not _guard.allows(host):
+        raise _guard.refuse(f"the address of {host}")
+    found = _guard.real["getaddrinfo"](host, *more, **named)
+    if host is not None:
+        _guard.resolved.update(str(address[4][0]) for address in found)
+    return found
+
+
+@contextlib.contextmanager
+def closed_network(
+    allow_hosts: Iterable[str] = (), tell: Callable[[NetworkBlocked], None] | None = None
+) -> Iterator[None]:
+    """While it is open, only this machine and the allowed hosts can be reached.
+
+    Args:
+        allow_hosts: names, `*.example.com` for all below one.
+        tell: is called with each refusal, since clients swallow what is raised.
+    """
+    holder = (frozenset(name.lower() for name in allow_hosts), tell)
+    with _guard.lock:
+        _guard.holders.append(holder)
+        if len(_guard.holders) == 1:
+            _guard.install()
+    try:
+        yield
+    finally:
+        with _guard.lock:
+            _guard.holders.remove(holder)
+            if not _guard.holders:
+                _guard.uninstall()

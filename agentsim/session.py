@@ -1,0 +1,228 @@
+"""`agentsim.play`: one scenario, one piece of code under test."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Literal
+
+from agentsim.core.events import ModelReplied, ModelRequested
+from agentsim.core.messages import ToolResult
+from agentsim.core.transcript import Transcript
+from agentsim.errors import AgentsimError, RuleBroken, ScriptUnfinished, UsageError
+from agentsim.http.environment import dummy_keys, for_subprocess
+from agentsim.http.guard import closed_network
+from agentsim.http.inject import make_client
+from agentsim.http.intercept import let_through, listening
+from agentsim.http.log import RefusedRequest, SentRequest
+from agentsim.http.provider import Provider, Settings
+from agentsim.scenario.load import load, loads
+from agentsim.scenario.model import Scenario
+from agentsim.wire.base import HttpRequest, HttpResponse
+
+_numbers = itertools.count(1)
+
+Source = Scenario | str | os.PathLike[str] | Mapping[str, Any]
+
+
+def play(
+    scenario: Source,
+    *,
+    strict: bool | Iterable[str] = True,
+    off: Iterable[str] = (),
+    allow_hosts: Iterable[str] = (),
+    real_time: bool = False,
+    intercept: bool = True,
+) -> Sim:
+    """Play a scenario to the code that runs inside the `with` block.
+
+    Args:
+        scenario: from `agentsim.load`; also a file's path, or a mapping.
+        strict: whether histories are refused that the provider refuses.
+        off: names of strictness rules that are switched off.
+        allow_hosts: hosts that may be reached; everything else but this machine is closed.
+        real_time: whether the scenario's `seconds` are waited for.
+        intercept: whether requests of this process are answered; without, only `sim.client` and `sim.environment` are.
+    Returns:
+        A context manager that gives the Sim.
+    Raises (when the block ends):
+        ScriptExhausted: more replies were asked for than the script has.
+        ScriptUnfinished: fewer were.
+        ScriptError: a request was not the one that a reply is for.
+        RuleBroken: a request was refused as the provider would have.
+        UnscriptedRequest: something was asked for that no provider has.
+    """
+    if not isinstance(scenario, Scenario):
+        scenario = loads(scenario) if isinstance(scenario, Mapping) else load(scenario)
+    names = ("all",) if strict is False else tuple(off)
+    return Sim(scenario, Settings(off=names, real_time=real_time), tuple(allow_hosts), intercept)
+
+
+class Sim:
+    """A scenario that is being played.
+
+    Attributes:
+        scenario: which.
+        key: an API key that leads to it, where several play at once.
+        allow_hosts: hosts that may be reached.
+    """
+
+    def __init__(self, scenario: Scenario, settings: Settings, allow_hosts: Sequence[str], intercept: bool) -> None:
+        self.scenario = scenario
+        self.key = f"sim-{next(_numbers)}"
+        self.allow_hosts = tuple(allow_hosts)
+        self._intercept = intercept
+        self._provider = Provider(scenario, settings)
+        self._stack = contextlib.ExitStack()
+        self._server: Any = None
+
+    # --- what the code under test needs ------------------------------------------------------------------------
+
+    @property
+    def prompt(self) -> str:
+        """The scenario's (first) prompt.
+
+        Raises:
+            UsageError: it has none.
+        """
+        if not self.scenario.prompts:
+            raise UsageError(f"scenario {self.scenario.name!r} has no prompt; it starts from its messages")
+        return self.scenario.prompts[0]
+
+    @property
+    def prompts(self) -> tuple[str, ...]:
+        """All of its prompts."""
+        return self.scenario.prompts
+
+    def client(self, cls: Any, **settings: Any) -> Any:
+        """A client of an SDK's class that is born connected to the script.
+
+        Args:
+            cls: `anthropic.Anthropic`, `openai.AsyncOpenAI`, `google.genai.Client`, `httpx.Client` and their kin.
+            settings: further arguments of the class.
+        """
+        return make_client(cls, self._provider, self.key, settings)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Base URLs and keys for a child process, this process's own environment included; starts the server."""
+        return {**os.environ, **for_subprocess(self.loopback(), os.environ, self.key)}
+
+    def loopback(self) -> str:
+        """URL of a server that plays this scenario; started when it is first asked for."""
+        if self._server is None:
+            from agentsim.http.server import Server
+
+            self._server = self._stack.enter_context(Server(self._provider))
+            let_through(f"127.0.0.1:{self._server.port}")
+        return str(self._server.url)
+
+    # --- what came of it ---------------------------------------------------------------------------------------
+
+    @property
+    def transcript(self) -> Transcript:
+        """What happened so far."""
+        return Transcript(self._provider.events)
+
+    @property
+    def model_calls(self) -> int:
+        """Requests that got a reply."""
+        return sum(type(event) is ModelReplied for event in self._provider.events)
+
+    @property
+    def requests(self) -> list[SentRequest]:
+        """Every request, in order."""
+        return self._provider.requests
+
+    @property
+    def refused_requests(self) -> list[RefusedRequest]:
+        """Requests that were refused as the provider would have."""
+        return self._provider.refused
+
+    @property
+    def tool_results(self) -> list[ToolResult]:
+        """Results that the code under test has sent, each when its call was first answered."""
+        found: list[ToolResult] = []
+        seen: set[tuple[int, str]] = set()
+        for event in self._provider.events:
+            if type(event) is not ModelRequested:
+                continue
+            for message in event.new:
+                for part in message.content:
+                    if type(part) is ToolResult and (event.thread, part.call_id) not in seen:
+                        seen.add((event.thread, part.call_id))
+                        found.append(part)
+        return found
+
+    @property
+    def unused_replies(self) -> int:
+        """Replies never asked for."""
+        return self._provider.player.unused
+
+    @property
+    def errors(self) -> list[Exception]:
+        """What will be raised when the session closes."""
+        return self._provider.errors
+
+    # --- the session itself ------------------------------------------------------------------------------------
+
+    def answer(self, request: HttpRequest) -> HttpResponse:
+        """Answer one request; what every door leads to."""
+        return self._provider(request)
+
+    def blame(self, error: Exception) -> None:
+        """Keep an error, to be raised when the session closes."""
+        self._provider.errors.append(error)
+
+    def __enter__(self) -> Sim:
+        keys = dummy_keys(os.environ, self.key)
+        os.environ.update(keys)
+        self._stack.callback(lambda: [os.environ.pop(name, None) for name in keys])
+        if self._intercept:
+            self._stack.enter_context(closed_network(self.allow_hosts, self.blame))
+            self._stack.enter_context(listening(self))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> Literal[False]:
+        self._stack.close()
+        if error is None:
+            self.close()
+        elif isinstance(error, Exception):
+            self._explain(error)
+        return False
+
+    def close(self) -> None:
+        """Raise what went wrong: the harness's errors, then refused requests, then replies never asked for."""
+        self._raise_harness_error(None)
+        if self._provider.refused:
+            raise RuleBroken(_refusals(self._provider.refused))
+        unused = self.unused_replies
+        if unused and not self.scenario.unused_replies_allowed:
+            what = "1 reply was" if unused == 1 else f"{unused} replies were"
+            raise ScriptUnfinished(f"{what} never asked for, of scenario {self.scenario.name!r}")
+
+    def _explain(self, error: Exception) -> None:
+        """The code under test threw: say what the client may have swallowed."""
+        if not isinstance(error, AgentsimError):
+            self._raise_harness_error(error)
+        if self._provider.refused:
+            error.add_note(f"agentsim: {_refusals(self._provider.refused)}")
+
+    def _raise_harness_error(self, cause: Exception | None) -> None:
+        errors = self._provider.errors
+        if not errors:
+            return
+        first = errors[0]
+        for other in errors[1:]:
+            first.add_note(f"and then: {other}")
+        raise first from cause
+
+
+def _refusals(refused: Sequence[RefusedRequest]) -> str:
+    lines = [f"request {each.request} was refused ({each.rule}): {each.message}" for each in refused]
+    return "\n".join(lines)
