@@ -79,7 +79,13 @@ class Transcript(Sequence[Event]):
     @cached_property
     def tool_rounds(self) -> int:
         """Replies with at least one run."""
-        return sum(type(e) is ToolsRan and bool(e.runs) for e in self.events)
+        rounds, counted = 0, False
+        for event in self.events:
+            if type(event) is ModelReplied:
+                counted = False
+            elif type(event) is ToolsRan and event.runs and not counted:
+                rounds, counted = rounds + 1, True
+        return rounds
 
     @property
     def outcome(self) -> Outcome | None:

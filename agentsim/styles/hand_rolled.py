@@ -34,7 +34,7 @@ def loop(run: Run) -> Generator[Action, Event, Outcome]:
         if seen.stop == "pause_turn":
             continue
         if seen.stop in ("end_turn", "stop_sequence"):
-            return run.returned(seen.text, seen.stop, dropped=bool(seen.calls))
+            return run.returned(seen.text, dropped=bool(seen.calls))
         if seen.stop != "tool_use":
             return run.threw("Error", f"Unexpected stop_reason: {seen.stop}", dropped=bool(seen.calls))
         settled = yield from run.settle(seen.calls, lambda call: _refuse(run, call), _render)

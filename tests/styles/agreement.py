@@ -26,16 +26,19 @@ def simulated(row: Mapping[str, Any], scenario: Scenario, case: Mapping[str, Any
     style = all_styles()[row["style"]]
     if any(isinstance(e, ScriptedReply) and cannot_express(e.reply, row["wire"]) for e in scenario.script):
         return None
+    tree = row.get("options") or case.get("options") or {}
+    if tree and style.configure is None:
+        return None  # it was measured with a setting that the style does not take
     play = prepare(
         scenario,
         style,
         wire=row["wire"],
         stream=row["stream"] if style.streams is None else None,
-        options=row.get("options") or {},
+        options=tree,
         max_calls=RIG_REQUESTS,
         functions=functions_of(case),
     )
-    result = play.result(DEFAULT if row["limit"] == "default" else row["limit"])
+    result = play.result(DEFAULT if row["limit"] == "default" or _is_default(row) else row["limit"])
     return {
         "model_calls": result.model_calls,
         "model_requests": result.model_requests,
@@ -49,6 +52,11 @@ def simulated(row: Mapping[str, Any], scenario: Scenario, case: Mapping[str, Any
         "requests": [sent.short() for sent in result.requests],
         "ended": result.ended,
     }
+
+
+def _is_default(row: Mapping[str, Any]) -> bool:
+    """This SDK has no "no limit": its None is the default."""
+    return row["limit"] is None and row["style"] == "openai/ResponsesToolRunner"
 
 
 def measured(row: Mapping[str, Any]) -> dict[str, Any]:
