@@ -66,7 +66,7 @@ def prepare(name: str) -> list[str]:
     python = cache / "venv" / "bin" / "python"
     if not (cache / "venv" / ".complete").exists():
         subprocess.run([sys.executable, "-m", "venv", cache / "venv"], check=True)
-        install = [python, "-m", "pip", "install", "-q", "-r", cache / "requirements.txt"]
+        install = [str(python), "-m", "pip", "install", "-q", "-r", str(cache / "requirements.txt")]
         subprocess.run(install, check=True)
         (cache / "venv" / ".complete").touch()
     return [str(python), "driver.py"]
@@ -90,8 +90,7 @@ def versions(name: str, packages: list[str]) -> dict[str, str]:
     if (cache / "package.json").exists():
         manifests = {package: cache / "node_modules" / package for package in packages}
         return {
-            package: json.loads((path / "package.json").read_text())["version"]
-            for package, path in manifests.items()
+            package: json.loads((path / "package.json").read_text())["version"] for package, path in manifests.items()
         }
     code = "import importlib.metadata as m, json, sys; "
     code += "print(json.dumps({p: m.version(p) for p in sys.argv[1:]}))"
@@ -119,7 +118,8 @@ class Driver:
                 text=True,
                 env=os.environ | {"NO_COLOR": "1"},
             )
-        assert self.process.stdin is not None and self.process.stdout is not None
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
         watchdog = threading.Timer(question["timeout"] + 15, self.process.kill)
         watchdog.start()
         self.process.stdin.write(json.dumps(question) + "\n")
@@ -250,10 +250,7 @@ def row(asked: Json, answer: Json, seen: Json, threads: bool) -> Json:
         "model_calls": len(replied),
         "model_requests": len(seen["requests"]),
         "tool_rounds": rounds,
-        "tool_runs": [
-            {name: run.get(name) for name in ("name", "input", "output", "is_error")}
-            for run in runs
-        ],
+        "tool_runs": [{name: run.get(name) for name in ("name", "input", "output", "is_error")} for run in runs],
         **{name: answer.get(name) for name in names},
         "requests": new_messages(seen["requests"]),
         "unbounded": seen["unbounded"],
@@ -293,7 +290,8 @@ def _call_of(calls: list[tuple[int, Json]], run: Json) -> tuple[int, Json] | Non
 
 def new_messages(requests: list[Json]) -> list[Json]:
     """Each request as what it kept of the one before, and its new messages in short."""
-    shown, before = [], []
+    shown: list[Json] = []
+    before: list[str] = []
     for request in requests:
         kept = 0
         for old, new in zip(before, request["full"], strict=False):
@@ -318,9 +316,7 @@ def _without_minted_ids(shown: list[Json], scripted: set[str]) -> list[Json]:
         return f"tool_result({told})"
 
     for request in shown:
-        request["new"] = [
-            re.sub(r"(?<!server_)tool_result\(([^)]*)\)", name, text) for text in request["new"]
-        ]
+        request["new"] = [re.sub(r"(?<!server_)tool_result\(([^)]*)\)", name, text) for text in request["new"]]
     return shown
 
 

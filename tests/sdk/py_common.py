@@ -66,8 +66,8 @@ class Tools:
         required = schema.get("required", [])
         parameters = []
         for name, kind in schema.get("properties", {}).items():
-            hint = TYPES.get(kind.get("type", ""), Any)
-            default = inspect.Parameter.empty
+            hint: Any = TYPES.get(kind.get("type", ""), Any)
+            default: Any = inspect.Parameter.empty
             if name not in required:
                 default, hint = None, hint | None if hint is not Any else Any
             parameters.append(

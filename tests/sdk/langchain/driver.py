@@ -23,9 +23,7 @@ warnings.filterwarnings("ignore", category=DeprecationWarning)
 def model_of(case: Json) -> BaseChatModel:
     """The chat model of a wire; retries are the client's own."""
     if case["wire"] == "anthropic-messages":
-        return ChatAnthropic(
-            model="claude-sonnet-5", base_url=case["base_url"], api_key=case["api_key"]
-        )
+        return ChatAnthropic(model="claude-sonnet-5", base_url=case["base_url"], api_key=case["api_key"])
     from langchain_openai import ChatOpenAI
 
     return ChatOpenAI(

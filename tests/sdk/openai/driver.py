@@ -54,9 +54,7 @@ def function_of(case: Json, tools: Tools, spec: Json) -> RegisteredFunction:
         return RegisteredFunction.from_tool(declared, execute=execute)
     named = {"name": spec["name"], "description": spec.get("description")}
     parameters = spec.get("schema") or {"type": "object", "properties": {}}
-    return RegisteredFunction(
-        {"type": "function", **named, "parameters": parameters, "strict": False}, execute
-    )
+    return RegisteredFunction({"type": "function", **named, "parameters": parameters, "strict": False}, execute)
 
 
 def run(case: Json, tools: Tools) -> Json:

@@ -1,0 +1,148 @@
+"""Scripts of the rig: the replies that a fake model gives, in order, and what a session remembers."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+Json = dict[str, Any]
+
+CHUNK = 6
+
+
+def blocks_of(reply: Json) -> list[Json]:
+    """Bring the short keys of a reply into one ordered list of blocks."""
+    if reply.get("empty"):
+        return []
+    if "content" in reply:
+        return [_block(entry) for entry in reply["content"]]
+    blocks: list[Json] = []
+    if "thinking" in reply:
+        blocks.append({"t": "thinking", "thinking": reply["thinking"], "signature": "sig"})
+    if "text" in reply:
+        blocks.append({"t": "text", "text": reply["text"]})
+    for call in reply.get("server_calls", []):
+        blocks.append({"t": "server_call", **call})
+        if "result" in call:
+            blocks.append({"t": "server_result", "name": call["name"], "content": call["result"]})
+    blocks += [{"t": "call", **call} for call in reply.get("calls", [])]
+    return blocks
+
+
+def _block(entry: Json) -> Json:
+    """One entry of a reply's general ``content`` list."""
+    if "call" in entry:
+        return {"t": "call", **entry["call"]}
+    if "server_call" in entry:
+        return {"t": "server_call", **entry["server_call"]}
+    if "server_result" in entry:
+        return {"t": "server_result", **entry["server_result"]}
+    if "thinking" in entry:
+        thinking = entry["thinking"]
+        return {"t": "thinking", "thinking": thinking, "signature": entry.get("signature", "sig")}
+    if "refusal" in entry:
+        return {"t": "refusal", "text": entry["refusal"]}
+    return {"t": "text", "text": entry["text"]}
+
+
+def with_offered_names(blocks: list[Json], body: Json) -> list[Json]:
+    """Scripts say `lookup`; an MCP host offers it as `mcp__SERVER__lookup` and wants that name."""
+    offered = [str(tool.get("name", "")) for tool in body.get("tools") or []]
+    named = []
+    for block in blocks:
+        full = [name for name in offered if name.endswith(f"__{block.get('name')}")]
+        known = block["t"] != "call" or block["name"] in offered or len(full) != 1
+        named.append(block if known else {**block, "name": full[0]})
+    return named
+
+
+def short_name(name: str) -> str:
+    """A tool's name without the MCP server that it comes from."""
+    return name.split("__", 2)[2] if name.startswith("mcp__") and name.count("__") > 1 else name
+
+
+def stop_of(reply: Json, blocks: list[Json]) -> str | None:
+    """The stop reason in the names of the Claude API; ``{"raw": word}`` is that word."""
+    if "stop" in reply:
+        stop = reply["stop"]
+        return stop["raw"] if isinstance(stop, dict) else stop
+    if any(block["t"] == "refusal" for block in blocks):
+        return "refusal"
+    return "tool_use" if any(block["t"] == "call" for block in blocks) else "end_turn"
+
+
+def raw_arguments(block: Json) -> str:
+    """The argument string as the model wrote it."""
+    return block["raw"] if "raw" in block else json.dumps(block.get("args", {}))
+
+
+def object_arguments(block: Json) -> Json:
+    """The arguments as an object, for places that can't hold a broken string."""
+    try:
+        value = json.loads(raw_arguments(block))
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def pieces(text: str) -> list[str]:
+    """Cut a text into the fragments of its deltas."""
+    return [text[at : at + CHUNK] for at in range(0, len(text), CHUNK)]
+
+
+class Session:
+    """One script, what was asked of it, and the counters that keep its ids unique."""
+
+    def __init__(self, script: Json) -> None:
+        self.replies: list[Json] = script["replies"]
+        self.repeat = script.get("then") == "repeat"
+        self.max_requests = int(script.get("max_requests") or 40)
+        self.requests: list[Json] = []
+        self.served = 0
+        self.unbounded = False
+        self.out_of_script = False
+        self.counters: dict[str, int] = {}
+        self.memory: dict[str, list[Any]] = {}
+        self.items: dict[str, Json] = {}
+
+    def next_id(self, prefix: str) -> str:
+        """Count ids, so that the same run gives the same bytes."""
+        self.counters[prefix] = self.counters.get(prefix, 0) + 1
+        return f"{prefix}_{self.counters[prefix]}"
+
+    def next_reply(self) -> Json:
+        """The reply that stands next, or one that ends a run that is longer than its script."""
+        if len(self.requests) > self.max_requests:
+            self.unbounded = True
+            return {"text": "stopped by the rig"}
+        index = self.served
+        if index >= len(self.replies):
+            if not self.repeat:
+                self.out_of_script = True
+                return {"text": "out of script"}
+            index = len(self.replies) - 1
+        self.served += 1
+        return self.replies[index]
+
+    def named(self, reply: Json) -> list[Json]:
+        """The blocks of a reply with every id given."""
+        blocks = [dict(block) for block in blocks_of(reply)]
+        last_server_id = ""
+        for block in blocks:
+            if block["t"] == "call":
+                block.setdefault("id", self.next_id("call"))
+            elif block["t"] == "server_call":
+                block.setdefault("id", self.next_id("srvtoolu"))
+                last_server_id = block["id"]
+            elif block["t"] == "server_result":
+                block.setdefault("for", last_server_id)
+        return blocks
+
+    def report(self) -> Json:
+        """What ``GET /control/KEY`` answers."""
+        return {
+            "requests": self.requests,
+            "served": self.served,
+            "unbounded": self.unbounded,
+            "out_of_script": self.out_of_script,
+        }
