@@ -78,7 +78,7 @@ def _note_unnamed(kind: str) -> Any:
 CALL = Record(
     "a call",
     {
-        "name": Key(NAME, 'the tool; "*" is one that the request offers', required=True),
+        "name": Key(Text("a tool's name"), 'the tool; "*" is one that the request offers', required=True),
         "input": Key(Object("a mapping (the call's input)"), "default: {}"),
         "raw": Key(Text(), "the argument text as it is, readable or not"),
         "id": Key(noted("call id"), "default: counted, call_1, call_2 …"),
@@ -113,9 +113,9 @@ def _short_calls(kind: str) -> Made:
         return found
 
     given = Object("a mapping (the call's input; raw argument text is written in `content:`)")
-    one = MapOf(given, _ONE_CALL, least=1, most=1)
+    one = MapOf(given, _ONE_CALL, least=1, most=1, nameless=True)
     kinds = {
-        "mapping": MapOf(given, "a mapping of tools to inputs", least=1),
+        "mapping": MapOf(given, "a mapping of tools to inputs", least=1, nameless=True),
         "list": ListOf(one, "a list of calls", least=1),
     }
     return Made(Either("a mapping of tools to inputs, or a list of such mappings of one tool each", kinds), pairs)
@@ -243,7 +243,10 @@ def content_rules(part: Part) -> None:
 
 
 def items_of(part: Part) -> list[Item]:
-    """What a reply holds, in order: as `content:` lists it, else thinking, text, server calls, calls, output."""
+    """What a reply holds, in order: as `content:` lists it, else thinking, text, server calls, calls, output.
+
+    A refusal without words is no block in the short form (`refusal: ""`), and an empty one in the general form.
+    """
     if part.has("content"):
         return list(part.get("content"))
     items: list[Item] = []
@@ -251,7 +254,7 @@ def items_of(part: Part) -> list[Item]:
         items.append(_thinking(part))
     if part.has("text"):
         items.append(messages.Text(part.get("text")))
-    if part.has("refusal"):
+    if part.get("refusal") or part.has("category"):
         items.append(Refusal(part.get("refusal"), part.get("category")))
     items += [ServerCall("", name, as_arguments(given)) for name, given in part.get("server_tool_use", [])]
     items += [call_of(name, given) for name, given in part.get("tool_use", [])]
@@ -260,18 +263,26 @@ def items_of(part: Part) -> list[Item]:
     return items
 
 
-def default_stop(items: Sequence[Item]) -> str:
-    """The stop reason of a reply that states none."""
-    if any(isinstance(item, Refusal) for item in items):
+def default_stop(items: Sequence[Item], *, cut: bool = False, refused: bool = False, handoff: bool = False) -> str:
+    """The stop reason of a reply that states none.
+
+    Args:
+        items: what it holds.
+        cut: its last call is cut.
+        refused: it is a refusal, with words or without.
+        handoff: it hands over to another agent, which takes a call.
+    """
+    if cut:
+        return "max_tokens"
+    if refused or any(isinstance(item, Refusal) for item in items):
         return "refusal"
-    return "tool_use" if any(isinstance(item, ToolCall | AnyCall) for item in items) else "end_turn"
+    return "tool_use" if handoff or any(isinstance(item, ToolCall | AnyCall) for item in items) else "end_turn"
 
 
 def split(items: Sequence[Item]) -> tuple[tuple[Block, ...], tuple[tuple[int, AnyCall | OutputBlock], ...]]:
-    """Blocks that are known, and (position, block) of those that only a request can fill. An empty refusal is no block."""
-    kept = [item for item in items if item != Refusal("")]
-    extras = tuple((at, item) for at, item in enumerate(kept) if isinstance(item, AnyCall | OutputBlock))
-    return tuple(item for item in kept if not isinstance(item, AnyCall | OutputBlock)), extras
+    """Blocks that are known, and (position, block) of those that only a request can fill."""
+    extras = tuple((at, item) for at, item in enumerate(items) if isinstance(item, AnyCall | OutputBlock))
+    return tuple(item for item in items if not isinstance(item, AnyCall | OutputBlock)), extras
 
 
 def cut(items: Sequence[Item], after: int) -> list[Item] | None:

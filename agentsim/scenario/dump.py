@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agentsim.core.events import Fault
-from agentsim.core.messages import STOP_REASONS, Message, Part, Refusal, Reply, Text, ToolResult, Usage
+from agentsim.core.messages import STOP_REASONS, Message, Part, Reply, Text, ToolResult, Usage
 from agentsim.scenario.blocks import Item, default_stop
 from agentsim.scenario.dumpblocks import Data, block, content, kept
 from agentsim.scenario.model import (
@@ -185,16 +185,10 @@ def _said(reply: Reply, extras: Sequence[tuple[int, Item]], handoff: bool = Fals
     items: list[Item] = list(reply.blocks)
     for at, extra in extras:
         items.insert(at, extra)
-    stop, default = reply.stop_reason, "tool_use" if handoff else default_stop(items)
-    said = content(items)
-    if not items and stop == "refusal":
-        said, default = {"refusal": ""}, "refusal"
-    elif not items:
-        said = {} if handoff else {"empty": True}
-    if "cut_after" in said:
-        default = "max_tokens"
-    if any(isinstance(item, Refusal) for item in items):
-        default = "refusal"
+    stop, said = reply.stop_reason, content(items)
+    if not items:
+        said = {"refusal": ""} if stop == "refusal" else {} if handoff else {"empty": True}
+    default = default_stop(items, cut="cut_after" in said, refused="refusal" in said, handoff=handoff)
     shown = {} if stop == default else {"stop_reason": _stop(stop)}
     return {**said, **shown, **kept(usage=None if reply.usage is None else _usage(reply.usage))}
 

@@ -48,6 +48,8 @@ def _short(items: Sequence[Item]) -> Data | None:
             if key in said and key not in ("tool_use", "server_tool_use"):
                 return None
             said.setdefault(key, []).append(value) if isinstance(value, tuple) else said.update({key: value})
+    if "refusal" in said and ("text" in said or "output" in said or (said["refusal"] == "" and "category" not in said)):
+        return None
     for key in ("server_tool_use", "tool_use"):
         if key in said:
             said[key] = _calls(said[key])

@@ -107,12 +107,9 @@ class Player:
         self.scenario = scenario
         self._main = _Cursor(scenario.script, scenario.tools)
         self._agents = {name: _Cursor(agent.script, agent.tools) for name, agent in scenario.agents.items()}
-        self._taken = {
-            part.id
-            for message in scenario.messages
-            for part in message.content
-            if isinstance(part, ToolCall | ServerCall)
-        }
+        before = [part for message in scenario.messages for part in message.content]
+        self._taken = {part.id for part in before if isinstance(part, ToolCall | ServerCall)}
+        self._server_names = {part.id: part.name for part in before if isinstance(part, ServerCall)}
         self._calls = self._servers = 0
 
     def next_entry(self, agent: str | None = None, view: RequestView | None = None) -> Played | None:
@@ -229,21 +226,26 @@ class Player:
         stop = reply.stop_reason
         if entry.extras or (type(entry) is ScriptedReply and entry.handoff):
             blocks, stop = self._filled(cursor, entry, reply, view or RequestView())
-        for at, block in enumerate(blocks or reply.blocks):
-            kind = type(block)
-            if kind is ToolCall:
-                named: Block = block if block.id else ToolCall(self._call_id(), block.name, block.arguments)  # type: ignore[union-attr]
-            elif kind is ServerCall:
-                named = block if block.id else ServerCall(self._server_call_id(), block.name, block.arguments)  # type: ignore[union-attr]
-                cursor.server_id = named.id  # type: ignore[union-attr]
-            elif kind is ServerResult and not block.call_id:  # type: ignore[union-attr]
-                named = ServerResult(cursor.server_id, block.content, block.name)  # type: ignore[union-attr]
-            else:
-                continue
+        for at, block in enumerate(blocks if blocks is not None else reply.blocks):
+            named = self._named(cursor, block)
             if named is not block:
                 blocks = list(reply.blocks) if blocks is None else blocks
                 blocks[at] = named
         return reply if blocks is None else Reply(tuple(blocks), stop, reply.usage)
+
+    def _named(self, cursor: _Cursor, block: Block) -> Block:
+        """The block with the ids that it lacks."""
+        if isinstance(block, ToolCall) and not block.id:
+            return ToolCall(self._call_id(), block.name, block.arguments)
+        if isinstance(block, ServerCall):
+            call_id = block.id or self._server_call_id()
+            cursor.server_id = call_id
+            self._server_names[call_id] = block.name
+            return block if block.id else ServerCall(call_id, block.name, block.arguments)
+        if isinstance(block, ServerResult) and not (block.call_id and block.name):
+            call_id = block.call_id or cursor.server_id
+            return ServerResult(call_id, block.content, block.name or self._server_names.get(call_id, ""))
+        return block
 
     def _filled(self, cursor: _Cursor, entry: Entry, reply: Reply, view: RequestView) -> tuple[list[Block], str | None]:
         blocks, stop = list(reply.blocks), reply.stop_reason

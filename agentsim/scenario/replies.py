@@ -328,9 +328,8 @@ def _stop(part: Part) -> str | None:
     if part.has("stop_reason"):
         stop: str | None = part.get("stop_reason")
         return stop
-    if part.has("cut_after"):
-        return "max_tokens"
-    return "tool_use" if part.has("handoff") and not part.has("refusal") else default_stop(items_of(part))
+    cut_off, refused, handoff = map(part.has, ("cut_after", "refusal", "handoff"))
+    return default_stop(items_of(part), cut=cut_off, refused=refused, handoff=handoff)
 
 
 def _entry(part: Part) -> Entry | None:

@@ -258,13 +258,22 @@ class ListOf(Shape):
 
 @dataclass(eq=False, repr=False)
 class MapOf(Shape):
-    """A mapping with free keys. `least` and `most` keys; no key may be one of `reserved`."""
+    """A mapping with free keys.
+
+    Args:
+        value: the shape of each value.
+        words: what it is.
+        least, most: how many keys.
+        reserved: keys that can't be there.
+        nameless: a key may be empty.
+    """
 
     value: Shape
     words: str = "a mapping"
     least: int = 0
     most: int | None = None
     reserved: tuple[str, ...] = ()
+    nameless: bool = False
 
     def read(self, node: Node, path: Path, report: Report) -> Any:
         if type(node.value) is not dict:
@@ -274,7 +283,7 @@ class MapOf(Shape):
             return BROKEN
         sound, values = True, {}
         for key, item in node.value.items():
-            if not key or key in self.reserved:
+            if (not key and not self.nameless) or key in self.reserved:
                 report.add(f"{key!r} can't be a name here", item.key_line, path)
                 sound = False
             values[key] = self.value.read(item, (path, key), report)
@@ -284,7 +293,7 @@ class MapOf(Shape):
         return f"the keys {', '.join(node.value)}" if node.value else "an empty mapping"
 
     def schema(self, defs: Defs) -> Schema:
-        names: Schema = {"minLength": 1}
+        names: Schema = {} if self.nameless else {"minLength": 1}
         if self.reserved:
             names["not"] = {"enum": list(self.reserved)}
         limits = {"minProperties": self.least or None, "maxProperties": self.most}
