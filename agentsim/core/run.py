@@ -28,7 +28,7 @@ from agentsim.core.fate import fate
 from agentsim.core.messages import Message, Reply, ToolResult, Usage, user_text
 from agentsim.core.style import Style
 from agentsim.core.tools import AgentSpec, Decision, ToolSpec
-from agentsim.core.wires import Seen, SeenCall, see
+from agentsim.core.wires import Seen, SeenCall, arrived, see
 
 
 class Stopped(Exception):
@@ -57,17 +57,21 @@ class Retry:
         statuses: below 500 that are sent again.
         server_errors: 500 and above too.
         connection: connections that end before headers too.
+        before_output: streams that fail or are reset before the first character too; other streams that began never are.
     """
 
     retries: int = 2
     statuses: frozenset[int] = frozenset({408, 409, 429})
     server_errors: bool = True
     connection: bool = True
+    before_output: bool = False
 
     def again(self, fault: Fault, attempts: int) -> bool:
-        """Whether a client sends the request once more after `attempts` attempts. A stream that has begun never is."""
-        if attempts > self.retries or fault.in_stream:
+        """Whether a client sends the request once more after `attempts` attempts."""
+        if attempts > self.retries:
             return False
+        if fault.in_stream:
+            return self.before_output and fault.after_characters == 0 and fault.disconnect != "end"
         if fault.status is None:
             return self.connection
         return fault.status in self.statuses or (self.server_errors and fault.status >= 500)
@@ -240,7 +244,9 @@ class Run:
         name = self.agent.name or None
         return CallModel(kept, new, after, name, self.offered, self.output_tool, deadline, self.thread)
 
-    def call(self, retry: Retry = NO_RETRY, *, deadline: float | None = None) -> Generator[Action, Event, Seen | Failed]:
+    def call(
+        self, retry: Retry = NO_RETRY, *, deadline: float | None = None
+    ) -> Generator[Action, Event, Seen | Failed]:
         """Call the model, with the client's retries.
 
         Args:
@@ -269,15 +275,22 @@ class Run:
             else:
                 raise Stopped(self._stopped(event))
 
+    def partly(self, fault: Fault) -> tuple[Seen, bool]:
+        """What had arrived of a reply that broke off, as the last reply; and whether its last block is unfinished."""
+        reply, unfinished = arrived(fault)
+        return self._saw(reply), unfinished
+
     def _took(self, reply: Reply) -> Seen:
-        seen = see(reply, self.wire, self.streamed)
         self.calls += 1
-        self.last = seen
+        if self.setup.price is not None:
+            self.ledger.cost += cost_of(reply.usage, self.setup.price)
+        return self._saw(reply)
+
+    def _saw(self, reply: Reply) -> Seen:
+        self.last = seen = see(reply, self.wire, self.streamed)
         if seen.text:
             self.last_text = seen.text
             self.all_text += seen.text
-        if self.setup.price is not None:
-            self.ledger.cost += cost_of(reply.usage, self.setup.price)
         return seen
 
     def _stopped(self, event: Event) -> Outcome:

@@ -10,8 +10,10 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from agentsim.core.events import Fault
 from agentsim.core.messages import (
     STOP_REASONS,
+    Block,
     Opaque,
     RedactedThinking,
     Refusal,
@@ -147,6 +149,32 @@ def _with_arrived_arguments(reply: Reply, calls: tuple[SeenCall, ...]) -> Reply:
             if raw != block.arguments:
                 blocks[i] = ToolCall(block.id, block.name, raw)
     return Reply(tuple(blocks), reply.stop_reason, reply.usage)
+
+
+def arrived(fault: Fault) -> tuple[Reply, bool]:
+    """What of `fault.partial` had arrived when the stream broke: texts and arguments up to so many characters.
+
+    Returns:
+        The reply so far, without a stop reason or usage, and whether its last block is unfinished.
+    """
+    left, blocks = fault.after_characters or 0, []
+    for block in fault.partial.blocks if fault.partial else ():
+        kind = type(block)
+        whole = block.arguments if kind in (ToolCall, ServerCall) else block.text if kind in (Text, Refusal) else ""  # type: ignore[union-attr]
+        if whole and not left:
+            break
+        if len(whole) > left:
+            return Reply((*blocks, _cut(block, left)), None), True
+        left -= len(whole)
+        blocks.append(block)
+    return Reply(tuple(blocks), None), False
+
+
+def _cut(block: Block, characters: int) -> Block:
+    if isinstance(block, ToolCall | ServerCall):
+        return type(block)(block.id, block.name, block.arguments[:characters])
+    assert isinstance(block, Text | Refusal)
+    return type(block)(block.text[:characters])
 
 
 def word_of(reply: Reply, wire: str) -> str | None:

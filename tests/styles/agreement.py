@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from agentsim.core.events import ModelFailed
 from agentsim.core.wires import cannot_express
+from agentsim.judge.result import Result
 from agentsim.judge.simulate import DEFAULT, prepare
 from agentsim.scenario.model import Scenario, ScriptedReply
 from agentsim.styles import all_styles
@@ -40,7 +42,7 @@ def simulated(row: Mapping[str, Any], scenario: Scenario, case: Mapping[str, Any
     )
     result = play.result(DEFAULT if row["limit"] == "default" or _is_default(row) else row["limit"])
     return {
-        "model_calls": result.model_calls,
+        "model_calls": result.model_calls + _broken_off(result),
         "model_requests": result.model_requests,
         "tool_rounds": result.tool_rounds,
         "tool_runs": [[r.name, r.input, r.is_error] for r in result.tool_runs],
@@ -57,6 +59,11 @@ def simulated(row: Mapping[str, Any], scenario: Scenario, case: Mapping[str, Any
 def _is_default(row: Mapping[str, Any]) -> bool:
     """This SDK has no "no limit": its None is the default."""
     return row["limit"] is None and row["style"] == "openai/ResponsesToolRunner"
+
+
+def _broken_off(result: Result) -> int:
+    """The rig counts a reply that broke off as a call."""
+    return sum(isinstance(e, ModelFailed) and e.fault.in_stream for e in result.transcript)
 
 
 def measured(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -102,7 +109,10 @@ def _same_rounds(wanted: list[Any], given: list[Any]) -> bool:
 def _masked(requests: list[Any]) -> list[Any]:
     """Ids that an SDK mints at random are one and the same."""
     return [
-        {"kept": r["kept"], "new": [re.sub(r"tool_result\((?!call_|dup|same)[^)]*\)", "tool_result(minted)", m) for m in r["new"]]}
+        {
+            "kept": r["kept"],
+            "new": [re.sub(r"tool_result\((?!call_|dup|same)[^)]*\)", "tool_result(minted)", m) for m in r["new"]],
+        }
         for r in requests
     ]
 

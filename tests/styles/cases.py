@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
@@ -10,7 +11,7 @@ from typing import Any
 
 from agentsim.core.events import Fault
 from agentsim.core.messages import Block, Refusal, Reply, ServerCall, ServerResult, Text, Thinking, ToolCall
-from agentsim.core.tools import ToolOutcome, ToolSpec
+from agentsim.core.tools import Approval, ToolOutcome, ToolSpec
 from agentsim.scenario.inputs import input_check
 from agentsim.scenario.model import FOREVER, Entry, Scenario, ScriptedFault, ScriptedReply
 
@@ -51,7 +52,7 @@ def scripts(name: str) -> dict[str, dict[str, Any]]:
 
 def scenario_of(case: Mapping[str, Any]) -> Scenario:
     """A measured script as a scenario."""
-    entries = [_entry(reply) for reply in case["replies"]]
+    entries = [_entry(reply) for reply in _numbered(case)]
     if case.get("then") == "repeat":
         last = entries[-1]
         entries[-1] = (
@@ -61,6 +62,24 @@ def scenario_of(case: Mapping[str, Any]) -> Scenario:
         )
     tools = {tool["name"]: _tool(tool) for tool in case["all_tools"]}
     return Scenario(case["id"], ("go",), system=case.get("system"), tools=tools, script=tuple(entries))
+
+
+def _numbered(case: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The replies; where some calls have an id of their own, the rig counted on over them."""
+    replies: list[dict[str, Any]] = case["replies"]
+    calls = [
+        call
+        for reply in replies
+        for call in [*reply.get("calls", []), *(b["call"] for b in reply.get("content", []) if "call" in b)]
+    ]
+    if not any("id" in call for call in calls) or case.get("then") == "repeat":
+        return replies
+    replies, count = copy.deepcopy(replies), 0
+    for reply in replies:
+        for call in [*reply.get("calls", []), *(b["call"] for b in reply.get("content", []) if "call" in b)]:
+            count += 1
+            call.setdefault("id", f"call_{count}")
+    return replies
 
 
 def functions_of(case: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:
@@ -88,11 +107,24 @@ def _tool(tool: Mapping[str, Any]) -> ToolSpec:
         tool.get("description", ""),
         schema,
         outcomes,
+        approval=_approval(tool),
         client=tool.get("execute") == "client",
         return_direct=bool(tool.get("return_direct")),
         server=bool(tool.get("server")),
         problem=input_check(schema),
     )
+
+
+def _approval(tool: Mapping[str, Any]) -> Approval | None:
+    """`approval: required`, and what the person says: `approved` true, false, {reject: text} or {edit: input}."""
+    if tool.get("approval") != "required":
+        return None
+    said = tool.get("approved")
+    if said is None:
+        return Approval()
+    if isinstance(said, dict):
+        return Approval("edit", input=said["edit"]) if "edit" in said else Approval("reject", said["reject"])
+    return Approval("approve" if said else "reject")
 
 
 def _entry(reply: Mapping[str, Any]) -> Entry:
@@ -102,7 +134,18 @@ def _entry(reply: Mapping[str, Any]) -> Entry:
             Fault(error["status"], error.get("type", ""), error.get("message", ""), error.get("retry_after"))
         )
     blocks = tuple(_blocks(reply))
-    return ScriptedReply(Reply(blocks, _stop(reply, blocks)))
+    whole = Reply(blocks, _stop(reply, blocks))
+    return ScriptedFault(_broken(reply["broken"], whole)) if "broken" in reply else ScriptedReply(whole)
+
+
+def _broken(how: Mapping[str, Any], whole: Reply) -> Fault:
+    """A reply that breaks off: see tests/sdk/broken.py."""
+    if "after" not in how:
+        return Fault(disconnect=how["how"])
+    if how["how"] == "error":
+        words = how.get("type", "overloaded_error"), how.get("message", "Overloaded")
+        return Fault(200, *words, after_characters=how["after"], partial=whole)
+    return Fault(200, after_characters=how["after"], disconnect=how["how"], partial=whole)
 
 
 def _stop(reply: Mapping[str, Any], blocks: tuple[Block, ...]) -> str | None:
@@ -136,13 +179,15 @@ def _blocks(reply: Mapping[str, Any]) -> Iterator[Block]:
 def _block(entry: Mapping[str, Any]) -> Iterator[Block]:
     if "call" in entry:
         call = entry["call"]
-        yield ToolCall(call.get("id", ""), call["name"], call["raw"] if "raw" in call else json.dumps(call.get("args", {})))
+        yield ToolCall(
+            call.get("id", ""), call["name"], call["raw"] if "raw" in call else json.dumps(call.get("args", {}))
+        )
     elif "server_call" in entry:
         call = entry["server_call"]
         yield ServerCall(call.get("id", ""), call["name"], json.dumps(call.get("args", {})))
     elif "server_result" in entry:
         result = entry["server_result"]
-        yield ServerResult(result.get("id", ""), result.get("content"), result.get("name", ""))
+        yield ServerResult(result.get("for", ""), result.get("content"), result.get("name", ""))
     elif "thinking" in entry:
         yield Thinking(entry["thinking"], entry.get("signature", "sig"))
     elif "refusal" in entry:
