@@ -59,10 +59,13 @@ class ConversationBuilder:
         name: what the file calls it.
         messages: history before its first request that holds no reply of its own.
         shared: that history is another conversation's.
+        records_results: whether the format records what tools gave at all.
     """
 
-    def __init__(self, name: str = "", *, messages: Sequence[Message] = (), shared: bool = False) -> None:
-        self.name, self.shared = name, shared
+    def __init__(
+        self, name: str = "", *, messages: Sequence[Message] = (), shared: bool = False, records_results: bool = True
+    ) -> None:
+        self.name, self.shared, self.records_results = name, shared, records_results
         self.parent: str | None = None
         self.system: str | None = None
         self.declared: dict[str, Declared] = {}
@@ -209,7 +212,14 @@ class ConversationBuilder:
             self.parent,
             frozenset(self.pending),
             self.shared,
+            self.records_results,
         )
+
+    @property
+    def last_calls(self) -> tuple[ToolCall, ...]:
+        """The calls of the reply that came last; none once something was said after it."""
+        last = self._events[-1] if self._events else None
+        return last.reply.calls if isinstance(last, ModelReplied) else ()
 
     @property
     def empty(self) -> bool:

@@ -71,6 +71,7 @@ class Conversation:
         parent: id of the tool call that this conversation is the work of (a subagent), or None.
         pending: ids of calls that wait for a person's approval.
         shared: its history is another conversation's, and counted there.
+        records_results: whether the format records what tools gave; where not, a call without a result is no sign of anything.
     """
 
     events: Transcript
@@ -82,6 +83,7 @@ class Conversation:
     parent: str | None = None
     pending: frozenset[str] = frozenset()
     shared: bool = False
+    records_results: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,6 +92,8 @@ class _Maker:
 
     def _abort(self, uses: Sequence[_Use]) -> Abort | None:
         """Calls of the last reply that were never answered, of a tool that else was: somebody gave up there."""
+        if not self.conversation.records_results:
+            return None
         left = [use for use in uses if use.last and use.answer is None and not use.cut]
         stopped = any(not self.tools[u.call.name].client and self.tools[u.call.name].approval is None
                       for u in left if u.call.name in self.tools)  # fmt: skip
@@ -244,7 +246,7 @@ def _spec(
     if len(set(map(repr, outcomes))) == 1:
         outcomes = outcomes[:1]
     asked = any(use.call.id in conversation.pending for use in uses)
-    unanswered = bool(ran) and not outcomes and not asked
+    unanswered = bool(ran) and not outcomes and not asked and conversation.records_results
     return ToolSpec(
         name,
         description,

@@ -188,7 +188,9 @@ def shape_of(source: Source) -> Shape:
     if start[:1] in (b"{", b"["):
         return _json_shape(source, head)
     if _is_event_stream(start):
-        return Shape("events", what="server-sent events")
+        from agentsim.store.importers.streams import events_of
+
+        return Shape("events", events_of(start[:65536])[:SAMPLE], "server-sent events")
     sample = _sample(source)
     if sample and any(isinstance(value, dict) for value in sample):
         return Shape("lines", sample, _describe_lines(sample))
@@ -246,7 +248,11 @@ def _yaml_shape(source: Source, head: bytes) -> Shape:
     if is_cassette(head):
         value = load_yaml(source)
         return Shape("document", value, describe(value))
-    return Shape("text", what=f"text that begins with {head.lstrip()[:40].decode('utf-8', 'replace')!r}")
+    return Shape(
+        "text",
+        head[:65536].decode("utf-8", "replace"),
+        f"text that begins with {head.lstrip()[:40].decode('utf-8', 'replace')!r}",
+    )
 
 
 def describe(value: Any) -> str:
