@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from agentsim.core.events import Outcome
 from agentsim.core.messages import Message
+from agentsim.core.value import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class CallModel:
     """Send a request: the first `kept` messages of the request before, then `new`.
 
@@ -34,7 +34,7 @@ class CallModel:
     thread: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToRun:
     """A call that is to be run.
 
@@ -51,7 +51,7 @@ class ToRun:
     timeout: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Given:
     """A tool run's result that no tool made."""
 
@@ -60,7 +60,7 @@ class Given:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class RunTools:
     """Run tools and say how they ran, in order.
 
@@ -81,14 +81,14 @@ class RunTools:
     deadline: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Wait:
     """Let virtual time pass: forward by `seconds`; negative: back to where a parallel branch began."""
 
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Finish:
     """The run is over."""
 

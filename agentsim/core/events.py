@@ -5,13 +5,13 @@ Every producer writes the same events: the loop under a style, somebody's agent 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from agentsim.core.messages import Message, Reply
+from agentsim.core.value import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Fault:
     """A request that got no whole reply.
 
@@ -39,7 +39,7 @@ class Fault:
         return self.after_characters is not None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolRun:
     """One execution of a tool.
 
@@ -63,7 +63,7 @@ class ToolRun:
     timed_out: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Outcome:
     """How a run ended, in the words of the contract (`ended`, `returned`, `finish_reason` …).
 
@@ -87,7 +87,7 @@ class Outcome:
     handled: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class RunStarted:
     """A run begins. `messages` is the history before the prompt; `prompt` None resumes what was paused."""
 
@@ -97,7 +97,7 @@ class RunStarted:
     limit: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ModelRequested:
     """A request went out: the first `kept` messages of its thread's request before, then `new`. `agent`: whose it is."""
 
@@ -108,7 +108,7 @@ class ModelRequested:
     thread: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ModelReplied:
     """The request before was answered. `seconds`: virtual time from request to the reply's end."""
 
@@ -116,7 +116,7 @@ class ModelReplied:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ModelFailed:
     """The request before was not (wholly) answered."""
 
@@ -124,7 +124,7 @@ class ModelFailed:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolsRan:
     """A reply's tools ran, in order of start. `seconds`: virtual time of the whole round after the reply's end."""
 
@@ -132,19 +132,19 @@ class ToolsRan:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class OutOfScript:
     """The script has nothing (more) to answer with: the run can't go on."""
 
     agent: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Unbounded:
     """Nothing would ever stop this run; whoever drives it gave up."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Aborted:
     """The caller gave up, before a request or while tools ran (`runs` are those that had started)."""
 
@@ -152,7 +152,7 @@ class Aborted:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TimedOut:
     """The caller's timer went off, before the reply came or while tools ran (`runs` are those that had ended)."""
 
@@ -160,14 +160,14 @@ class TimedOut:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Waited:
     """Virtual time passed; negative: a parallel branch began anew where another one had begun."""
 
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class RunFinished:
     """The run is over."""
 

@@ -7,7 +7,7 @@ output limit has cut is a cut in *text*: every SDK makes something else of it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 #: The Claude API's stop reasons, canonical here. Any other string is a reason that a provider may invent tomorrow.
@@ -21,19 +21,20 @@ STOP_REASONS = (
     "pause_turn",
     "compaction",
 )
+from agentsim.core.value import value
 
 #: One of STOP_REASONS, another word (a "raw" reason), or None where the provider sent none.
 StopReason = str | None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Text:
     """A text block."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Thinking:
     """A thinking block; the provider wants it back with its signature."""
 
@@ -41,14 +42,14 @@ class Thinking:
     signature: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class RedactedThinking:
     """Thinking that only the provider can read."""
 
     data: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolCall:
     """A call that the client is asked to run.
 
@@ -63,7 +64,7 @@ class ToolCall:
     arguments: str = "{}"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ServerCall:
     """A call of a tool that runs at the provider (`server_tool_use`)."""
 
@@ -72,7 +73,7 @@ class ServerCall:
     arguments: str = "{}"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ServerResult:
     """The provider's own result of a ServerCall; `content` is a JSON value."""
 
@@ -81,7 +82,7 @@ class ServerResult:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Refusal:
     """The words of a refusal: a text block on Claude, a refusal part or field on OpenAI's wires."""
 
@@ -89,7 +90,7 @@ class Refusal:
     category: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Opaque:
     """A block that no codec of ours knows; it is kept and sent back as it came."""
 
@@ -97,7 +98,7 @@ class Opaque:
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolResult:
     """The client's answer to a ToolCall.
 
@@ -116,7 +117,7 @@ Block = Text | Thinking | RedactedThinking | ToolCall | ServerCall | ServerResul
 Part = Block | ToolResult
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Usage:
     """Tokens of one reply. The input total is input + cache_creation + cache_read."""
 
@@ -126,7 +127,7 @@ class Usage:
     cache_creation_input_tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Reply:
     """One whole reply of a model: ordered blocks and why it stopped. `usage` is None where nobody stated it."""
 
@@ -137,18 +138,18 @@ class Reply:
     @property
     def calls(self) -> tuple[ToolCall, ...]:
         """The calls for the client, in order."""
-        return tuple(b for b in self.blocks if type(b) is ToolCall)
+        return tuple([b for b in self.blocks if type(b) is ToolCall])
 
     @property
     def text(self) -> str:
         """The text blocks and refusal texts, joined."""
-        return "".join(b.text for b in self.blocks if type(b) is Text or type(b) is Refusal)
+        return "".join([b.text for b in self.blocks if type(b) is Text or type(b) is Refusal])
 
 
 Role = Literal["user", "assistant"]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Message:
     """One message of a request's history."""
 

@@ -28,6 +28,7 @@ from agentsim.core.fate import fate
 from agentsim.core.messages import Message, Reply, ToolResult, Usage, user_text
 from agentsim.core.style import Style
 from agentsim.core.tools import AgentSpec, Decision, ToolSpec
+from agentsim.core.value import value
 from agentsim.core.wires import Seen, SeenCall, arrived, see
 
 
@@ -38,7 +39,7 @@ class Stopped(Exception):
         self.outcome = outcome
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Failed:
     """A model call that got no reply after all its attempts. `aborted`, `timed_out`: the caller gave up instead."""
 
@@ -48,7 +49,7 @@ class Failed:
     timed_out: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Retry:
     """Which faults a client sends again, and how often.
 
@@ -342,12 +343,15 @@ class Run:
             return ()
         left = None if deadline is None else deadline - self.ledger.clock
         event = yield RunTools(tuple(calls), tuple(batches), workers, eager, self.agent.name or None, left)
-        if not isinstance(event, ToolsRan | Aborted | TimedOut):
-            raise Stopped(self._stopped(event))
-        self.ledger.clock += event.seconds
-        self.aborted, self.timed_out = isinstance(event, Aborted), isinstance(event, TimedOut)
-        self.rounds += bool(event.runs)
-        return event.runs
+        kind = type(event)
+        if kind is not ToolsRan:
+            self.aborted, self.timed_out = kind is Aborted, kind is TimedOut
+            if not (self.aborted or self.timed_out):
+                raise Stopped(self._stopped(event))
+        self.ledger.clock += event.seconds  # type: ignore[union-attr]
+        runs: tuple[ToolRun, ...] = event.runs  # type: ignore[union-attr]
+        self.rounds += bool(runs)
+        return runs
 
     def settle(
         self,
@@ -376,6 +380,8 @@ class Run:
             batches=(1,) * len(due) if sequential else (),
             workers=workers,
         )
+        if len(runs) == len(results):
+            return Settled(tuple([render(run) for run in runs]), runs)
         rendered = iter([render(run) for run in runs])
         settled = (r if r is not None else next(rendered, None) for r in results)
         return Settled(tuple(r for r in settled if r is not None), runs)
@@ -426,7 +432,7 @@ class Run:
         return Outcome(ended, "error", finish, text, type_, message, reported)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Settled:
     """A reply's calls, answered: `results` in their order, `runs` those that were run."""
 

@@ -7,7 +7,6 @@ arguments are no JSON object arrives, when it is not streamed, as `{}`; streamed
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 from agentsim.core.events import Fault
@@ -24,6 +23,7 @@ from agentsim.core.messages import (
     Thinking,
     ToolCall,
 )
+from agentsim.core.value import value
 
 ANTHROPIC = "anthropic-messages"
 RESPONSES = "openai-responses"
@@ -40,7 +40,7 @@ CHAT_WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SeenCall:
     """A client call as it arrives.
 
@@ -63,7 +63,7 @@ class SeenCall:
         return not self.broken and type(self.arguments) is dict
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Seen:
     """A reply as a client of the wire sees it.
 
@@ -126,7 +126,7 @@ def see(reply: Reply, wire: str, streamed: bool) -> Seen:
         wire: one of WIRES.
         streamed: whether the request asked for a stream.
     """
-    calls = tuple(_seen_call(b, wire, streamed) for b in reply.blocks if type(b) is ToolCall)
+    calls = tuple([_seen_call(b, wire, streamed) for b in reply.blocks if type(b) is ToolCall])
     if wire == ANTHROPIC:
         text, refusal = reply.text, None
         if calls and not streamed:
@@ -157,7 +157,8 @@ def arrived(fault: Fault) -> tuple[Reply, bool]:
     Returns:
         The reply so far, without a stop reason or usage, and whether its last block is unfinished.
     """
-    left, blocks = fault.after_characters or 0, []
+    left = fault.after_characters or 0
+    blocks: list[Block] = []
     for block in fault.partial.blocks if fault.partial else ():
         kind = type(block)
         whole = block.arguments if kind in (ToolCall, ServerCall) else block.text if kind in (Text, Refusal) else ""  # type: ignore[union-attr]

@@ -21,11 +21,15 @@ from agentsim.core.events import (
 )
 from agentsim.core.messages import Message, Reply
 from agentsim.drive.clock import Arrival, arrival, schedule
-from agentsim.scenario.model import FOREVER, Scenario
+from agentsim.scenario.model import FOREVER, Pace, Scenario
 from agentsim.scenario.play import Played, Player, RequestView, ToolScripts
 
 #: Under a limit that does fire, an endless script is still given up after so many requests: nobody waits for more.
 PATIENCE = 50_000
+
+#: What most replies have: everything arrives at once.
+NO_PACE = Pace()
+AT_ONCE = Arrival(0.0)
 
 Function = Callable[..., Any]
 
@@ -59,6 +63,8 @@ class World:
         self._streamed = streamed
         self._patience = PATIENCE if bounded else max_calls
         self._arrival = Arrival(0.0)
+        #: nobody gives up while tools run, so a round that takes no time needs no schedule.
+        self._timeless = scenario.abort is None
         self._conversation = _Conversation(scenario)
 
     def reply(self, action: CallModel) -> Event:
@@ -80,6 +86,9 @@ class World:
         if fault is not None and fault.in_stream and not self._streamed and fault.partial is not None:
             fault = None
         reply = played.reply if played.reply is not None else (played.fault.partial if played.fault else None)
+        if played.pace == NO_PACE and fault is None and reply is not None:
+            self._arrival = AT_ONCE
+            return ModelReplied(reply)
         self._arrival = arrival(reply or Reply(), played.pace, played.characters_per_chunk)
         if deadline is not None and self._arrival.seconds > deadline:
             self.now += max(0.0, deadline)
@@ -103,6 +112,12 @@ class World:
 
     def settle(self, action: RunTools, outputs: Sequence[Output]) -> Event:
         """The event of a round whose calls gave `outputs`."""
+        if self._timeless and not any(output.seconds for output in outputs):
+            runs = tuple(
+                ToolRun(call.call_id, call.name, call.input, output.value, output.is_error, output.raised)
+                for call, output in zip(action.calls, outputs, strict=True)
+            )
+            return ToolsRan(runs)
         ready, ended = None, 0.0
         if action.eager:
             ended = self._arrival.seconds
@@ -146,7 +161,7 @@ class World:
             return Output(str(error), True, True)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Output:
     """What one run gave. `seconds`: how long it took."""
 

@@ -20,6 +20,8 @@ def input_check(schema: Mapping[str, Any]) -> Callable[[Any], str | None]:
         if not compiled:
             compiled.append(_compile(schema))
         try:
+            if compiled[0].is_valid(value):
+                return None
             error = next(iter(compiled[0].iter_errors(value)), None)
         except (
             ValueError

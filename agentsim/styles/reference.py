@@ -97,8 +97,7 @@ def _unfinished(run: Run, seen: Seen) -> Outcome | None:
         return run.threw("ReplyCut", "the output limit cut the reply", "max_tokens")
     if seen.stop == "tool_use" and not seen.calls:
         return run.threw("BadReply", "the reply stopped for a tool but calls none", "bad_call")
-    ids = [call.id for call in seen.calls]
-    if len(set(ids)) < len(ids):
+    if len(seen.calls) > 1 and len({call.id for call in seen.calls}) < len(seen.calls):
         return run.threw("BadReply", "two calls of one reply share an id", "bad_call")
     return None
 
@@ -137,6 +136,8 @@ def _early_end(run: Run, seen: Seen, settled: Settled) -> Outcome | None:
     if seen.cut:
         return None
     specs = [run.tools.get(call.name) for call in seen.calls]
+    if not any(spec is not None and (spec.client or spec.return_direct) for spec in specs):
+        return None
     if any(spec.client and run.problem(call) is None for spec, call in zip(specs, seen.calls, strict=True) if spec):
         return run.returned(seen.text or None, seen.stop, done=False, ended="handed_back")
     if all(spec is not None and spec.return_direct for spec in specs) and not any(r.is_error for r in settled.results):
