@@ -19,12 +19,12 @@ def said(*parts: Part) -> Message:
     return Message("assistant", parts)  # type: ignore[arg-type]
 
 
-def call(id: str = "call_1") -> ToolCall:
-    return ToolCall(id, "lookup", "{}")
+def call(call_id: str = "call_1") -> ToolCall:
+    return ToolCall(call_id, "lookup", "{}")
 
 
-def result(id: str = "call_1") -> ToolResult:
-    return ToolResult(id, "ok")
+def result(call_id: str = "call_1") -> ToolResult:
+    return ToolResult(call_id, "ok")
 
 
 ASK = user_text("hi")
