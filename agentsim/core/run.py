@@ -159,6 +159,8 @@ class Run:
         self.setup = setup
         self.style, self.wire, self.streamed = setup.style, setup.wire, setup.streamed
         self.limit, self.options, self.server_tools = setup.limit, setup.options, setup.server_tools
+        if self.options is None and setup.style.configure is not None:
+            self.options = setup.style.configure({})
         self.agent = agent or setup.agent
         self.tools = self.agent.tools
         self.ledger = ledger or Ledger()

@@ -7,11 +7,15 @@ from collections.abc import Awaitable
 from typing import Any
 
 from agentsim.core.actions import CallModel, Finish, RunTools, ToRun
-from agentsim.core.events import Event, ModelRequested, RunFinished, RunStarted
+from agentsim.core.events import Aborted, Event, ModelRequested, RunFinished, RunStarted, Unbounded
 from agentsim.core.loop import State, advance, start
 from agentsim.core.run import Setup
 from agentsim.core.transcript import Transcript
 from agentsim.drive.world import Output, World
+
+
+#: Answers that say that the request never went out.
+NOT_SENT = (Unbounded, Aborted)
 
 
 def drive(setup: Setup, world: World) -> Transcript:
@@ -27,8 +31,9 @@ def drive(setup: Setup, world: World) -> Transcript:
     events: list[Event] = [_started(setup)]
     while not isinstance(action := state.action, Finish):
         if isinstance(action, CallModel):
-            events.append(ModelRequested(action.kept, action.new, action.agent, action.offered, action.thread))
             event = world.reply(action)
+            if type(event) not in NOT_SENT:
+                events.append(ModelRequested(action.kept, action.new, action.agent, action.offered, action.thread))
         elif isinstance(action, RunTools):
             event = world.run_tools(action)
         else:
@@ -44,8 +49,9 @@ async def adrive(setup: Setup, world: World) -> Transcript:
     events: list[Event] = [_started(setup)]
     while not isinstance(action := state.action, Finish):
         if isinstance(action, CallModel):
-            events.append(ModelRequested(action.kept, action.new, action.agent, action.offered, action.thread))
             event = world.reply(action)
+            if type(event) not in NOT_SENT:
+                events.append(ModelRequested(action.kept, action.new, action.agent, action.offered, action.thread))
         elif isinstance(action, RunTools):
             event = await _run_tools(action, world)
         else:

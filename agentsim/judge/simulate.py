@@ -84,7 +84,7 @@ class Play:
             scenario,
             streamed=self.stream,
             max_calls=self.max_calls,
-            bounded=bound is not None,
+            bounded=bound is not None or getattr(self.options, "bounded", False),
             functions=self.functions,
         )
         return setup, world
@@ -112,6 +112,8 @@ class Play:
         return self._result(value, limit == DEFAULT, *await self.atranscript(value))
 
     def _value(self, limit: Any) -> float | None:
+        if limit == DEFAULT and getattr(self.options, "sets_limit", False):
+            return None  # an option of the tree says what the knob says: it replaces the default
         value = self.style.default if limit == DEFAULT else limit
         return None if value == "none" else value
 
