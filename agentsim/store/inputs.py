@@ -9,10 +9,12 @@ from agentsim.errors import TranscriptError, UsageError
 from agentsim.scenario.model import Scenario
 from agentsim.store.recording import Recording
 
-
 #: How much of a file is looked at for the key that every scenario has.
 BEGINNING = 65_536
-SCENARIO_KEY = re.compile(rb"""^[\s{]*["']?agentsim["']?\s*:""", re.MULTILINE)
+SCENARIO_KEYS = (
+    re.compile(rb"""^[\s{]*["']?agentsim["']?\s*:""", re.MULTILINE),
+    re.compile(rb"^(replies|prompt)\s*:", re.MULTILINE),
+)
 
 
 def read_input(path: str) -> Scenario | Recording:
@@ -26,13 +28,13 @@ def read_input(path: str) -> Scenario | Recording:
         TranscriptError: it is neither a scenario nor a recording of a known kind.
     """
     _check(path)
-    from agentsim.store.importers import read, recognise
+    if _names_a_scenario(path):
+        from agentsim.scenario.load import load
 
-    if not _names_a_scenario(path) or recognise(path) is not None:
-        return read(path)
-    from agentsim.scenario.load import load
+        return load(path)
+    from agentsim.store.importers import read
 
-    return load(path)
+    return read(path)
 
 
 def scenarios_of_file(path: str) -> list[Scenario]:
@@ -53,10 +55,10 @@ def scenarios_of_file(path: str) -> list[Scenario]:
 
 
 def _names_a_scenario(path: str) -> bool:
-    """Whether the file's beginning has the key that every scenario must have, or nothing says what it is."""
+    """Whether the file's beginning has the key that every scenario must have, or looks like a mistyped one."""
     with open(path, "rb") as file:
         beginning = file.read(BEGINNING)
-    return SCENARIO_KEY.search(beginning) is not None or beginning.lstrip()[:1] not in (b"{", b"[", b"")
+    return any(pattern.search(beginning) for pattern in SCENARIO_KEYS)
 
 
 def _check(path: str) -> None:

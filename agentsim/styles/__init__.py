@@ -6,8 +6,11 @@ Packages of third parties add theirs through the entry point group "agentsim.sty
 from __future__ import annotations
 
 import difflib
+import glob
 import importlib
+import os
 import pkgutil
+import sys
 from collections.abc import Iterable
 
 from agentsim.core.style import Style
@@ -18,6 +21,7 @@ _ORDER = (
     "ai_sdk", "workflow_agent", "langchain", "mastra", "openai_agents", "claude_agent_sdk", "tool_runners",
     "openai_tool_runner", "tanstack_ai", "hand_rolled",
 )  # fmt: skip
+GROUP = "agentsim.styles"
 _LAST = ("reference",)
 _known: dict[str, Style] = {}
 _added: list[Style] = []
@@ -51,11 +55,19 @@ def _modules() -> Iterable[str]:
     return [f"{__name__}.{name}" for name in [*first, *sorted(set(names) - set(first) - set(last)), *last]]
 
 
+def _is_declared() -> bool:
+    """Whether any installed package declares styles: importlib.metadata alone costs more than everything else here."""
+    files = (file for folder in sys.path for file in glob.glob(os.path.join(folder, "*.dist-info", "entry_points.txt")))
+    return any(f"[{GROUP}]" in open(file, encoding="utf-8", errors="replace").read() for file in files)  # noqa: SIM115
+
+
 def _of_entry_points() -> list[Style]:
+    if not _is_declared():
+        return []
     from importlib.metadata import entry_points
 
     styles: list[Style] = []
-    for point in entry_points(group="agentsim.styles"):
+    for point in entry_points(group=GROUP):
         value = point.load()
         styles += [value] if isinstance(value, Style) else value.STYLES
     return styles
