@@ -164,9 +164,12 @@ class Rig:
 
 
 def _failure(wire: str | None, status: int, kind: str, message: str) -> Answer:
-    """A scripted HTTP error; it asks for a retry at once, so that back-off costs no time."""
+    """A scripted HTTP error; it asks for a retry at once, so that back-off costs no time.
+
+    Both headers: most clients read the first, LangChain JS only the second, and it retries no 429 without one.
+    """
     body: Json = {"error": {"message": message, "type": kind, "param": None, "code": None}}
-    headers = {"retry-after-ms": "1", "x-request-id": "req_1", "request-id": "req_1"}
+    headers = {"retry-after-ms": "1", "retry-after": "0", "x-request-id": "req_1", "request-id": "req_1"}
     if wire in (None, "anthropic-messages"):
         error = {"type": kind, "message": message}
         body = {"type": "error", "error": error, "request_id": "req_1"}
