@@ -37,6 +37,7 @@ class ToolSpec:
         return_direct, read_only: as the SDKs that know them mean it.
         server: runs at the provider; a call of it is never the client's.
         agent: name of the agent that this tool is, or None.
+        verbatim: its results are given as they are, `{key}` is nothing special in them.
         problem: says what is wrong with an input (None: it fits the schema). Compiled from `schema`, strict JSON Schema.
     """
 
@@ -51,6 +52,7 @@ class ToolSpec:
     read_only: bool = False
     server: bool = False
     agent: str | None = None
+    verbatim: bool = False
     problem: Callable[[Any], str | None] = field(default=lambda value: None, compare=False, repr=False)
 
 

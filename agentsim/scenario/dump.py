@@ -75,6 +75,7 @@ def _tool(spec: Any) -> Data:
         **_schema(spec.schema),
         **_outcomes(spec.outcomes),
         **kept(
+            verbatim=spec.verbatim or None,
             seconds=None if spec.seconds == (0.0,) else _one_or_list(spec.seconds),
             execute="client" if spec.client else None,
             return_direct=spec.return_direct or None,

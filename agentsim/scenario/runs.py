@@ -31,7 +31,8 @@ class ToolScripts:
 
         Args:
             name: of the tool.
-            given: the input that the tool gets; `{key}` in its texts is replaced by the input's value of that key.
+            given: the input that the tool gets; `{key}` in its texts is replaced by the input's value of that key,
+                unless the tool is `verbatim`.
             agent: whose tool; None is the main agent.
         Raises:
             UsageError: the scenario declares no such tool.
@@ -41,7 +42,7 @@ class ToolScripts:
         self._done[agent, name] = done + 1
         outcome = spec.outcomes[min(done, len(spec.outcomes) - 1)]
         seconds = spec.seconds[min(done, len(spec.seconds) - 1)]
-        return rendered(outcome, given), seconds
+        return outcome if spec.verbatim else rendered(outcome, given), seconds
 
     def _spec(self, name: str, agent: str | None) -> ToolSpec:
         scenario = self._scenario

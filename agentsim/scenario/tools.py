@@ -97,6 +97,7 @@ KEYS = {
     ),
     "raises": Key(Text(), "each run throws this"),
     "fails": Key(Text(), "each run returns this as an error result (MCP's isError)"),
+    "verbatim": Key(Flag(), "its results are given as they are: {name} in them is nothing special"),
     "seconds": Key(RUN_SECONDS, "virtual time of a run, or a list, one a run"),
     "approval": Key(Choice(("required",)), "somebody is asked before it runs"),
     "approved": Key(APPROVED, "what they say; absent: nobody answers"),
@@ -158,6 +159,7 @@ def _tool(part: Part) -> ToolSpec:
         read_only=part.get("read_only", False),
         server=part.get("server", False),
         agent=part.get("agent"),
+        verbatim=part.get("verbatim", False),
         problem=input_check(schema),
     )
 

@@ -18,6 +18,7 @@ from agentsim.core.tools import Approval, ToolOutcome, ToolSpec
 from agentsim.core.wires import parse
 from agentsim.scenario.inputs import input_check, schema_problem
 from agentsim.scenario.model import Abort, Entry, Scenario, ScriptedFault, ScriptedReply
+from agentsim.scenario.runs import rendered
 from agentsim.store.guess import guessed_schema
 from agentsim.store.recording import Conversation, Recording, Tally, tally
 
@@ -95,8 +96,7 @@ class _Maker:
         if not self.conversation.records_results:
             return None
         left = [use for use in uses if use.last and use.answer is None and not use.cut]
-        stopped = any(not self.tools[u.call.name].client and self.tools[u.call.name].approval is None
-                      for u in left if u.call.name in self.tools)  # fmt: skip
+        stopped = any(use.call.name in self.tools and not self.tools[use.call.name].client for use in left)
         return Abort(before_reply=len(self.script) + 1) if stopped else None
 
     def _walk(self) -> None:
@@ -255,8 +255,17 @@ def _spec(
         approval=Approval() if asked else None,
         client=unanswered,
         server=server,
+        verbatim=any(_would_change(use) for use in ran),
         problem=check,
     )
+
+
+def _would_change(use: _Use) -> bool:
+    """Whether a recorded result has `{key}` in it, which a scenario would replace."""
+    if use.answer is None:
+        return False
+    outcome = _outcome(use.answer)
+    return rendered(outcome, use.input) != outcome
 
 
 def _outcome(answer: ToolRun | ToolResult) -> ToolOutcome:
