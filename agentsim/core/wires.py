@@ -129,6 +129,8 @@ def see(reply: Reply, wire: str, streamed: bool) -> Seen:
     calls = tuple([_seen_call(b, wire, streamed) for b in reply.blocks if type(b) is ToolCall])
     if wire == ANTHROPIC:
         text, refusal = reply.text, None
+        if any(type(b) is Refusal for b in reply.blocks):
+            reply = _refusals_as_text(reply)
         if calls and not streamed:
             reply = _with_arrived_arguments(reply, calls)
     else:
@@ -139,6 +141,12 @@ def see(reply: Reply, wire: str, streamed: bool) -> Seen:
             # `text` beside a refusal's stop reason is the refusal: OpenAI has no other place for it.
             text, refusal = "", text
     return Seen(reply, wire, streamed, text, refusal, calls, reply.stop_reason, word_of(reply, wire))
+
+
+def _refusals_as_text(reply: Reply) -> Reply:
+    """Claude's wire says a refusal's words in a text block."""
+    blocks = tuple(Text(b.text) if type(b) is Refusal else b for b in reply.blocks)
+    return Reply(blocks, reply.stop_reason, reply.usage)
 
 
 def _with_arrived_arguments(reply: Reply, calls: tuple[SeenCall, ...]) -> Reply:
