@@ -20,7 +20,7 @@ from typing import Any
 from agentsim.core.actions import Action, ToRun
 from agentsim.core.coerce import Unfit, lax
 from agentsim.core.events import Event, Outcome
-from agentsim.core.messages import Refusal, Text, ToolResult
+from agentsim.core.messages import Block, Message, Refusal, ServerCall, Text, ToolResult
 from agentsim.core.run import Failed, Retry, Run, fault_ending
 from agentsim.core.style import Refused, Style
 from agentsim.core.wires import RESPONSES, Seen
@@ -37,8 +37,10 @@ def loop(run: Run) -> Generator[Action, Event, Outcome]:
             return threw(run, STOPPED, "aborted" if seen.aborted else fault_ending(seen.fault))
         if seen.cut:
             return threw(run, STOPPED if seen.streamed else "Response did not complete.", dropped=bool(seen.calls))
+        if any(b.name not in run.server_tools for b in seen.reply.blocks if isinstance(b, ServerCall)):
+            return threw(run, "Server tool did not complete or match its declaration and approval.", dropped=bool(seen.calls))
         if not seen.calls:
-            if not any(isinstance(block, Text | Refusal) for block in seen.reply.blocks):
+            if not any(isinstance(block, Text | Refusal | ServerCall) for block in seen.reply.blocks):
                 return threw(run, "Response has no completed final message or tool call.", "empty")
             run.count += 1
             return run.returned(seen.text, "completed")
@@ -54,7 +56,7 @@ def loop(run: Run) -> Generator[Action, Event, Outcome]:
             runs += yield from run.use([one])
             if runs[-1].raised:
                 return threw(run, STOPPED, "tool_error")
-        run.reply_with(seen)
+        run.history.append(Message("assistant", as_said(seen)))
         run.answer_with([ToolResult(done.call_id, as_text(done.output)) for done in runs])
         run.count += 1
 
@@ -75,6 +77,13 @@ def refused(run: Run, seen: Seen, ids: set[str]) -> str | None:
     return None
 
 
+def as_said(seen: Seen) -> tuple[Block, ...]:
+    """The reply's items: text beside a refusal's stop reason is the refusal."""
+    if seen.refusal is None or any(isinstance(block, Refusal) for block in seen.reply.blocks):
+        return seen.reply.blocks
+    return tuple(Refusal(block.text) if isinstance(block, Text) else block for block in seen.reply.blocks)
+
+
 def as_text(value: Any) -> str:
     """An executor has to return text; other values are written as JSON by its author."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -85,9 +94,11 @@ def threw(run: Run, message: str, ended: str | None = None, *, bad_call: bool = 
     return run.threw("ToolRunnerError", message, ended, bad_call=bad_call, dropped=dropped)
 
 
-def read_limit(value: Any) -> float | Refused:
+def read_limit(value: Any) -> float | None | Refused:
     """max_steps must be a positive whole number."""
-    if value < 1 or value != int(value):
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         return Refused("ValueError", "max_steps must be a positive integer.")
     return value  # type: ignore[no-any-return]
 
