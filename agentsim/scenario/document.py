@@ -149,8 +149,8 @@ class Tree:
         return Node(BROKEN, line)
 
     def stop(self, message: str, line: int) -> Unreadable:
-        """Note a problem after which reading on makes no sense."""
-        self.report.add(message, line, self.path)
+        """Note a problem of the whole text after which reading on makes no sense."""
+        self.report.add(message, line)
         return Unreadable()
 
     def scalar(self, node: Node, anchor: str | None = None) -> None:
@@ -235,7 +235,7 @@ def _duplicate(key: str, first: int, path: Path) -> str:
     return again
 
 
-def from_data(data: Any, report: Report) -> Node:
+def tree_of(data: Any, report: Report) -> Node:
     """A tree of values that are already parsed: dicts with text keys, lists, tuples and JSON scalars."""
     tree = Tree(report)
     _walk(data, tree)

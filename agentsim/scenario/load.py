@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from agentsim.scenario.document import BROKEN, Node, Report, Unreadable, from_data
+from agentsim.scenario.document import BROKEN, Node, Report, Unreadable, tree_of
 from agentsim.scenario.model import Scenario
 from agentsim.scenario.spelling import SCENARIO
 from agentsim.scenario.text import parse, read_text
@@ -58,16 +58,24 @@ def loads(text: str | Mapping[str, Any], name: str = "scenario") -> Scenario:
     Raises:
         ScenarioError: with every mistake, each with its line (a mapping has none, only the place in it).
     """
-    report = Report("" if name == "scenario" else name, name)
-    return _read(from_mapping(text, report) if isinstance(text, Mapping) else parse(text, report), report)
+    if isinstance(text, Mapping):
+        return from_data(text, name)
+    report = _report(name)
+    return _read(parse(text, report), report)
 
 
-def from_mapping(data: Mapping[str, Any], report: Report) -> Node:
-    """The tree of a mapping of JSON values; a BROKEN one where it can't be one."""
+def from_data(data: Mapping[str, Any], name: str = "scenario") -> Scenario:
+    """Read a scenario from a mapping of JSON values; as `loads`, whose problems then have places but no lines."""
+    report = _report(name)
     try:
-        return from_data(dict(data), report)
+        root = tree_of(dict(data), report)
     except Unreadable:
-        return Node(BROKEN)
+        root = Node(BROKEN)
+    return _read(root, report)
+
+
+def _report(name: str) -> Report:
+    return Report("" if name == "scenario" else name, name)
 
 
 def _read(root: Node, report: Report) -> Scenario:

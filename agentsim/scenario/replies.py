@@ -12,7 +12,6 @@ from agentsim.scenario.blocks import (
     CONTENT_KEYS,
     NAME,
     WHOLE,
-    Item,
     content_rules,
     cut,
     default_stop,
@@ -21,7 +20,18 @@ from agentsim.scenario.blocks import (
     split,
 )
 from agentsim.scenario.document import BROKEN, Node, Path, Report
-from agentsim.scenario.model import FOREVER, Entry, Expectation, Pace, ScriptedFault, ScriptedReply, TextMatch, When
+from agentsim.scenario.model import (
+    FOREVER,
+    AnyCall,
+    Entry,
+    Expectation,
+    OutputBlock,
+    Pace,
+    ScriptedFault,
+    ScriptedReply,
+    TextMatch,
+    When,
+)
 from agentsim.scenario.records import Key, Part, Record
 from agentsim.scenario.shapes import Choice, Either, Flag, ListOf, Made, MapOf, Named, Null, Number, Text
 
@@ -232,16 +242,13 @@ DISCONNECT = Record(
 )
 
 
-def _fault(part: Part) -> Fault:
+def _fault(part: Part, whole: Reply) -> Fault:
+    """The fault of an entry; `whole` is the reply that was on its way where the fault comes inside a stream."""
     after = _after_characters(part)
-    partial = None
-    if after is not None:
-        partial = Reply(split(_cut_items(part) or [])[0], _stop(part), part.get("usage"))
+    partial = None if after is None else whole
     if part.has("disconnect"):
-        status = None if after is None else 200
-        return Fault(
-            status, after_characters=after, disconnect=part.get("disconnect").get("how", "end"), partial=partial
-        )
+        how, status = part.get("disconnect").get("how", "end"), None if after is None else 200
+        return Fault(status, after_characters=after, disconnect=how, partial=partial)
     error = part.get("error")
     status = error.get("status") or next((s for s, (kind, _) in ERRORS.items() if kind == error["type"]), 500)
     kind, words = ERRORS.get(status, ("api_error" if status >= 500 else "invalid_request_error", "Error"))
@@ -279,6 +286,7 @@ KEYS: dict[str, Key] = {
     "error": Key(ERROR, "an HTTP error in place of a reply"),
     "disconnect": Key(DISCONNECT, "a lost connection in place of a reply"),
 }
+Extras = tuple[tuple[int, AnyCall | OutputBlock], ...]
 SAYS = ("content", "thinking", "text", "refusal", "server_tool_use", "tool_use", "output", "empty")
 
 
@@ -318,21 +326,20 @@ def _fault_presence(part: Part, fault: str) -> None:
         part.complain(f"'after_characters: {after}' needs the content beside it that arrives", fault)
 
 
-def _cut_items(part: Part) -> list[Item] | None:
-    """The entry's blocks, cut where it says so; None where there is nothing to cut."""
+def _content(part: Part) -> tuple[Reply, Extras]:
+    """What the entry's content is as a reply, and what of it only a request can fill."""
     items = items_of(part)
-    return cut(items, part.get("cut_after")) if part.has("cut_after") else items
+    stop = part.get("stop_reason")
+    if not part.has("stop_reason"):
+        cut_off, refused, handoff = map(part.has, ("cut_after", "refusal", "handoff"))
+        stop = default_stop(items, cut=cut_off, refused=refused, handoff=handoff)
+    if part.has("cut_after"):
+        items = cut(items, part.get("cut_after")) or items
+    blocks, extras = split(items)
+    return Reply(blocks, stop, part.get("usage")), extras
 
 
-def _stop(part: Part) -> str | None:
-    if part.has("stop_reason"):
-        stop: str | None = part.get("stop_reason")
-        return stop
-    cut_off, refused, handoff = map(part.has, ("cut_after", "refusal", "handoff"))
-    return default_stop(items_of(part), cut=cut_off, refused=refused, handoff=handoff)
-
-
-def _entry(part: Part) -> Entry | None:
+def _entry(part: Part) -> Entry:
     beside: dict[str, Any] = {
         "pace": part.get("seconds", Pace()),
         "characters_per_chunk": part.get("stream"),
@@ -341,10 +348,9 @@ def _entry(part: Part) -> Entry | None:
         "request": part.get("request"),
         "line": part.node.line,
     }
-    blocks, extras = split(_cut_items(part) or [])
+    reply, extras = _content(part)
     if part.has("error") or part.has("disconnect"):
-        return ScriptedFault(_fault(part), extras=extras, **beside)
-    reply = Reply(blocks, _stop(part), part.get("usage"))
+        return ScriptedFault(_fault(part, reply), extras=extras, **beside)
     return ScriptedReply(reply, handoff=tuple(part.get("handoff", ())), extras=extras, **beside)
 
 

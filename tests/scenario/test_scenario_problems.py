@@ -401,3 +401,20 @@ def test_the_name_is_the_files_where_none_is_stated(tmp_path: Path) -> None:
     assert scenario.name == "some story"
     assert scenario.path == str(tmp_path / "some story.yaml")
     assert loads("agentsim: 1\nreplies: []", "given").name == "given"
+
+
+# -- without the C parser -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text", [SIX, REFUND, "a: [", "[" * 2000, "- " * 2000, "a: *x", "%YAML 1.1\n---\na: 1", "a: 1\n---\nb: 1"]
+)
+def test_the_pure_parser_says_the_same(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    import yaml
+
+    expected = problems(text)
+    monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
+    found = problems(text)
+    assert len(found) == len(expected)
+    if not any("this is no YAML" in line for line in expected):  # the two word their syntax errors differently
+        assert found == expected
