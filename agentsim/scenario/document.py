@@ -15,6 +15,7 @@ DEEPEST = 100
 TOO_DEEP = f"nested deeper than {DEEPEST} levels, which no scenario needs"
 
 LONGEST_PATH = 160
+MOST_PROBLEMS = 200
 
 #: Aliases may stand for so many values in all, so that a short file can't unfold to a huge one.
 MOST_ALIASED = 100_000
@@ -77,16 +78,29 @@ class Report:
         self.name = name
         self.path = path
         self.problems: list[Problem] = []
+        self._more = 0
         self.seen: list[tuple[str, str, int, Path]] = []
+
+    @property
+    def full(self) -> bool:
+        """Whether further problems are only counted: nobody reads so many, and a hostile file could have millions."""
+        return len(self.problems) >= MOST_PROBLEMS
 
     def add(self, message: str, line: int = 0, path: Path = ()) -> None:
         """Note a problem."""
-        self.problems.append(Problem(message, line, show(path), self.file))
+        if self.full:
+            self._more += 1
+        else:
+            self.problems.append(Problem(message, line, show(path), self.file))
 
     def raise_any(self) -> None:
         """Raise ScenarioError with all problems in order of lines, where there are any."""
-        if self.problems:
-            raise ScenarioError(sorted(self.problems, key=lambda problem: problem.line))
+        if not self.problems:
+            return
+        found = sorted(self.problems, key=lambda problem: problem.line)
+        if self._more:
+            found.append(Problem(f"and {self._more} more problems", found[-1].line, "", self.file))
+        raise ScenarioError(found)
 
 
 def show(path: Path) -> str:

@@ -82,7 +82,7 @@ class Record(Shape):
     def _read_key(self, part: Part, name: str, item: Node) -> None:
         key = self.keys.get(name)
         if key is None:
-            part.complain(self._unknown(name), name)
+            part.complain("" if part.report.full else self._unknown(name), name)
             return
         value = key.shape.read(item, (part.path, name), part.report)
         if value is BROKEN:

@@ -23,6 +23,10 @@ KINDS: dict[type, str] = {
 }
 
 
+#: Nothing longer is a misspelling of anything.
+LONGEST_WORD = 60
+
+
 class Shape:
     """What a value has to look like. `words` tell a user what is expected."""
 
@@ -84,8 +88,10 @@ def nearest(word: str, words: Sequence[str]) -> str | None:
     from difflib import get_close_matches
 
     plain = {known.lower().replace("-", "_"): known for known in words}
-    near = get_close_matches(word.lower().replace("-", "_"), list(plain), 1, 0.6)
-    return plain[near[0]] if near else None
+    word = word.lower().replace("-", "_")[:LONGEST_WORD]
+    near = get_close_matches(word, list(plain), 1, 0.6)
+    longer = [known for known in plain if len(word) > 2 and known.startswith(word)]
+    return plain[(near or longer)[0]] if near or longer else None
 
 
 def one_of(words: Sequence[str]) -> str:

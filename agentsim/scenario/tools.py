@@ -10,7 +10,7 @@ from agentsim.scenario.document import BROKEN, Node, Path, Report
 from agentsim.scenario.inputs import input_check, schema_problem
 from agentsim.scenario.records import Key, Part, Record
 from agentsim.scenario.replies import SECONDS
-from agentsim.scenario.shapes import Anything, Choice, Either, Flag, ListOf, Made, MapOf, Named, Object, Text
+from agentsim.scenario.shapes import Anything, Choice, Defs, Either, Flag, ListOf, Made, MapOf, Named, Object, Text
 
 TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 OUTCOMES = ("returns", "returns_each", "raises", "fails")
@@ -41,7 +41,14 @@ def _checked_schema(schema: dict[str, Any], node: Node, path: Path, report: Repo
     return schema
 
 
-SCHEMA = Made(Object("a JSON Schema"), _checked_schema)
+class _JsonSchema(Object):
+    """A JSON Schema of an object."""
+
+    def schema(self, defs: Defs) -> dict[str, Any]:
+        return {"type": "object", "required": ["type"], "properties": {"type": {"const": "object"}}}
+
+
+SCHEMA = Made(_JsonSchema("a JSON Schema"), _checked_schema)
 INPUT = Made(MapOf(Choice(TYPES), "a mapping of names to JSON types"), _short_schema)
 
 

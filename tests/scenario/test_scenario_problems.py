@@ -81,6 +81,16 @@ def test_a_mapping_has_no_lines_but_places() -> None:
     ]
 
 
+def test_a_key_that_is_cut_short_is_understood() -> None:
+    assert "did you mean 'stop_reason'?" in only(replies("{text: a, stop: end_turn}"))
+
+
+def test_a_flood_of_problems_is_counted() -> None:
+    found = problems("agentsim: 1\nreplies: []\n" + "".join(f"k{i}: 1\n" for i in range(5000)))
+    assert len(found) == 201
+    assert found[-1] == "scenario:202: and 4800 more problems"
+
+
 def test_a_far_off_key_is_answered_with_those_there_are() -> None:
     assert "has the keys agentsim, name, system" in only("zzz: 1\nreplies: []")
 
