@@ -46,8 +46,14 @@ def scripts(name: str) -> dict[str, dict[str, Any]]:
     if own.is_file():
         found |= {case["id"]: case for case in json.loads(own.read_text("utf-8"))["cases"]}
     for case in found.values():
-        case["all_tools"] = case.get("tools", []) if case.get("only_tools") else shared["tools"] + case.get("tools", [])
+        case["all_tools"] = _tools_of(case, shared["tools"])
     return found
+
+
+def _tools_of(case: Mapping[str, Any], shared: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The file's tools and the case's own; `only_tools` names those that are there."""
+    tools = {tool["name"]: tool for tool in [*shared, *case.get("tools", [])]}
+    return [tools[name] for name in case.get("only_tools", tools)]
 
 
 def scenario_of(case: Mapping[str, Any]) -> Scenario:
@@ -89,13 +95,18 @@ def functions_of(case: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:
 
 
 def _adder(keys: list[str]) -> Callable[..., Any]:
-    return lambda **given: sum(given[key] for key in keys)
+    def add(**given: Any) -> Any:
+        """JavaScript adds whatever comes ("1" + 2 is "12"); where Python's SDKs let this run, it has got numbers."""
+        values = [given.get(key) for key in keys]
+        return sum(values) if all(isinstance(v, int | float) for v in values) else "".join(map(str, values))
+
+    return add
 
 
 def _tool(tool: Mapping[str, Any]) -> ToolSpec:
     schema = tool.get("schema", {"type": "object", "properties": {}})
     if "returns_each" in tool:
-        outcomes = tuple(ToolOutcome("returns", value) for value in tool["returns_each"])
+        outcomes = tuple(map(_outcome, tool["returns_each"]))
     elif "raises" in tool:
         outcomes = (ToolOutcome("raises", tool["raises"]),)
     elif "fails" in tool:
@@ -113,6 +124,15 @@ def _tool(tool: Mapping[str, Any]) -> ToolSpec:
         server=bool(tool.get("server")),
         problem=input_check(schema),
     )
+
+
+def _outcome(value: Any) -> ToolOutcome:
+    """One entry of `returns_each`: a value, `{raises: text}` or `{fails: text}`."""
+    if isinstance(value, dict) and len(value) == 1:
+        kind, text = next(iter(value.items()))
+        if kind in ("raises", "fails"):
+            return ToolOutcome(kind, text)
+    return ToolOutcome("returns", value)
 
 
 def _approval(tool: Mapping[str, Any]) -> Approval | None:
