@@ -338,7 +338,7 @@ def store(path: Path, header: Json, rows: list[Json]) -> None:
     """Put measured rows in place of their older versions."""
     lines: dict[str, Json] = {}
     if path.exists():
-        for text in path.read_text().splitlines()[1:]:
+        for text in path.read_text().split("\n")[1:-1]:  # a row may hold U+2028, at which splitlines would break it
             line = json.loads(text)
             lines[key_of(line)] = line
     lines |= {key_of(line): line for line in rows}
