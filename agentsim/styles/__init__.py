@@ -6,12 +6,11 @@ Packages of third parties add theirs through the entry point group "agentsim.sty
 from __future__ import annotations
 
 import difflib
-import glob
 import importlib
-import os
 import pkgutil
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 
 from agentsim.core.style import Style
 from agentsim.errors import UsageError
@@ -57,8 +56,8 @@ def _modules() -> Iterable[str]:
 
 def _is_declared() -> bool:
     """Whether any installed package declares styles: importlib.metadata alone costs more than everything else here."""
-    files = (file for folder in sys.path for file in glob.glob(os.path.join(folder, "*.dist-info", "entry_points.txt")))
-    return any(f"[{GROUP}]" in open(file, encoding="utf-8", errors="replace").read() for file in files)  # noqa: SIM115
+    files = (file for folder in sys.path for file in Path(folder or ".").glob("*.dist-info/entry_points.txt"))
+    return any(f"[{GROUP}]" in file.read_text("utf-8", errors="replace") for file in files)
 
 
 def _of_entry_points() -> list[Style]:

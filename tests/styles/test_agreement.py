@@ -1,0 +1,46 @@
+"""Every row that was measured on the real SDKs comes out of the styles, or is listed as a divergence with its reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentsim.styles import all_styles
+from tests.styles.agreement import disagreements
+from tests.styles.cases import MEASURED, rows_of, scripts
+from tests.styles.divergences import reason_for
+
+NAMES = sorted(path.stem for path in MEASURED.glob("*.jsonl"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_styles_do_what_the_real_sdk_did(name):
+    told = [(row, found) for row, found in disagreements(name) if reason_for(row) is None]
+    lines = [
+        f"{row['case']} {row['style']} {row['wire']} stream={row['stream']} limit={row['limit']}: "
+        + "; ".join(f"{key}: real {real!r}, simulated {given!r}" for key, (real, given) in found.items())
+        for row, found in told[:10]
+    ]
+    assert not told, f"{len(told)} rows differ:\n" + "\n".join(lines)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_measured_row_has_a_style_and_a_script(name):
+    known = scripts(name)
+    for row in rows_of(name):
+        assert row["style"] in all_styles()
+        assert row["case"] in known
+
+
+def test_every_entry_point_of_an_sdk_was_measured():
+    measured = {row["style"] for name in NAMES for row in rows_of(name)}
+    unproved = {name for name in all_styles() if "@" not in name} - measured
+    assert unproved == {"reference"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_listed_divergence_still_diverges(name):
+    diverging = {(row["style"], row["case"], row["wire"], row["stream"]) for row, _ in disagreements(name)}
+    listed = {
+        (row["style"], row["case"], row["wire"], row["stream"]) for row in rows_of(name) if reason_for(row) is not None
+    }
+    assert listed <= diverging
