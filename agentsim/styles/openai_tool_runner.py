@@ -19,7 +19,7 @@ from typing import Any
 
 from agentsim.core.actions import Action, ToRun
 from agentsim.core.coerce import Unfit, lax
-from agentsim.core.events import Event, Outcome
+from agentsim.core.events import Event, Outcome, ToolRun
 from agentsim.core.messages import Block, Message, Refusal, ServerCall, Text, ToolResult
 from agentsim.core.run import Failed, Retry, Run, fault_ending
 from agentsim.core.style import Refused, Style
@@ -38,7 +38,9 @@ def loop(run: Run) -> Generator[Action, Event, Outcome]:
         if seen.cut:
             return threw(run, STOPPED if seen.streamed else "Response did not complete.", dropped=bool(seen.calls))
         if any(b.name not in run.server_tools for b in seen.reply.blocks if isinstance(b, ServerCall)):
-            return threw(run, "Server tool did not complete or match its declaration and approval.", dropped=bool(seen.calls))
+            return threw(
+                run, "Server tool did not complete or match its declaration and approval.", dropped=bool(seen.calls)
+            )
         if not seen.calls:
             if not any(isinstance(block, Text | Refusal | ServerCall) for block in seen.reply.blocks):
                 return threw(run, "Response has no completed final message or tool call.", "empty")
@@ -51,7 +53,7 @@ def loop(run: Run) -> Generator[Action, Event, Outcome]:
         if problem is not None:
             return threw(run, problem, bad_call=True)
         inputs = [ToRun(c.id, c.name, lax(run.tools[c.name].schema, c.arguments)) for c in seen.calls]
-        runs = []
+        runs: list[ToolRun] = []
         for one in inputs:
             runs += yield from run.use([one])
             if runs[-1].raised:
@@ -89,18 +91,20 @@ def as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def threw(run: Run, message: str, ended: str | None = None, *, bad_call: bool = False, dropped: bool = False) -> Outcome:
+def threw(
+    run: Run, message: str, ended: str | None = None, *, bad_call: bool = False, dropped: bool = False
+) -> Outcome:
     """Everything that goes wrong is a ToolRunnerError."""
     return run.threw("ToolRunnerError", message, ended, bad_call=bad_call, dropped=dropped)
 
 
-def read_limit(value: Any) -> float | None | Refused:
+def read_limit(value: Any) -> float | Refused | None:
     """max_steps must be a positive whole number."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         return Refused("ValueError", "max_steps must be a positive integer.")
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 STYLES = (

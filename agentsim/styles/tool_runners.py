@@ -6,156 +6,165 @@ Measured on @anthropic-ai/sdk 1.14.0 and anthropic 2.14.0:
     loop:
       max_iterations set and i >= max_iterations: end              # TypeScript: 0 counts as unset
       reply = create(…), HTTP retries inside;  i += 1
+        streamed: arguments are completed where they were cut; what is no JSON at all throws out of the run
+        eagerly: a call runs when the next block starts, or when the reply stops with tool_use
       tool_use               -> run its calls, append ONE user message with all results; no call -> end
       pause_turn, compaction -> run nothing, send the history back as it is
       anything else          -> end; calls in it are not run
     return the last reply                                          # never an error for a cap, a cut or a refusal
+
+TypeScript runs the calls of a reply at once, Python one after the other.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Generator, Mapping
-from dataclasses import dataclass
+from collections.abc import Generator
+from functools import partial
 from typing import Any
 
-from agentsim.core.actions import Action
+from agentsim.core.actions import Action, ToRun
 from agentsim.core.events import Event, Outcome, ToolRun
-from agentsim.core.messages import ToolResult
-from agentsim.core.run import Failed, Retry, Run, fault_ending
-from agentsim.core.scripted import check_keys
+from agentsim.core.messages import Message, ToolCall, ToolResult
+from agentsim.core.partial_json import NotAPrefix
+from agentsim.core.run import Failed, Retry, Run
 from agentsim.core.style import Style
 from agentsim.core.wires import Seen, SeenCall
+from agentsim.styles._anthropic_claims import CLAIMS
+from agentsim.styles._anthropic_tools import JS, PYTHON, Language, Options, configure, failed
 
 RETRY = Retry(retries=2)
 
-#: The SDKs' error classes by status; the others are APIStatusError (Python) or APIError (TypeScript).
-ERRORS = {
-    400: "BadRequestError", 401: "AuthenticationError", 402: "PaymentRequiredError", 403: "PermissionDeniedError",
-    404: "NotFoundError", 408: "RequestTimeoutError", 409: "ConflictError", 413: "ContentTooLargeError",
-    422: "UnprocessableEntityError", 429: "RateLimitError", 503: "ServiceUnavailableError", 504: "GatewayTimeoutError",
-    529: "OverloadedError",
-}  # fmt: skip
 
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Args: eager: `runToolsEagerly`; thread: on the provider's thread (False sends the whole history each time)."""
-
-    eager: bool = False
-    thread: bool = True
-
-
-def loop(run: Run, python: bool) -> Generator[Action, Event, Outcome]:
+def loop(run: Run, language: Language) -> Generator[Action, Event, Outcome]:
     """One run of the tool runner."""
+    options: Options = run.options or Options()
+    if options.eager and not run.streamed and language.eager_needs_stream:
+        return run.threw("TypeError", language.eager_needs_stream, "bad_call")
+    if run.limit is not None and run.limit <= 0 and not language.no_call_message:
+        return run.threw("AssertionError", "", "limit")
     while run.limit is None or run.count < run.limit:
         seen = yield from run.call(RETRY)
         if isinstance(seen, Failed):
-            return failed(run, seen)
+            yield from run_begun(run, seen, options, language)
+            return failed(run, seen, language)
+        calls, problem = completed(seen, language)
+        early = started_early(seen, calls, options)
+        runs = yield from run_calls(run, early, options, language)
+        if problem is not None:
+            return run.threw(language.json_error, problem, bad_call=True)
         run.count += 1
-        run.reply_with(seen)
+        run.history.append(Message("assistant", seen.reply.blocks))
         if seen.stop in ("pause_turn", "compaction"):
             continue
         if seen.stop != "tool_use" or not seen.calls:
-            return _end(run, seen)
-        settled = yield from run.settle(
-            seen.calls, lambda call: _refuse(run, call, python), lambda done: _render(done, python), sequential=python
-        )
-        run.answer_with(settled.results)
-    return _at_limit(run)
-
-
-def _end(run: Run, seen: Seen) -> Outcome:
-    done = seen.stop in ("end_turn", "stop_sequence")
-    return run.returned(seen.text, seen.stop, done=done, dropped=bool(seen.calls))
-
-
-def _at_limit(run: Run) -> Outcome:
-    """The last reply is returned, quietly; without any reply both SDKs complain."""
+            done = seen.stop in ("end_turn", "stop_sequence")
+            return run.returned(seen.text, seen.stop, done=done, dropped=bool(seen.calls))
+        if not early:
+            runs = yield from run_calls(run, calls, options, language)
+        run.answer_with(results(run, calls, runs, language))
     if run.last is not None:
         return run.returned(run.last.text, run.last.stop, done=False, ended="limit")
-    return run.threw("AnthropicError", "ToolRunner concluded without a message from the server", "limit")
+    return run.threw("AnthropicError", language.no_call_message, "limit")
 
 
-def failed(run: Run, failure: Failed) -> Outcome:
-    """The client's own error."""
-    fault = failure.fault
-    if failure.aborted:
-        return run.threw("APIUserAbortError", "Request was aborted.", "aborted")
-    if fault.status is None:
-        return run.threw("APIConnectionError", "Connection error.", "http_error")
-    name = ERRORS.get(fault.status, "InternalServerError" if fault.status >= 500 else "APIStatusError")
-    return run.threw(name, f"Error code: {fault.status} - {fault.message}", fault_ending(fault))
+def completed(seen: Seen, language: Language) -> tuple[list[SeenCall], str | None]:
+    """The calls with the arguments that the SDK has, up to the first that it can't read, and what it says of that one."""
+    calls: list[SeenCall] = []
+    for call in seen.calls:
+        value = call.arguments
+        if seen.streamed:
+            try:
+                value = language.complete(call.raw)
+            except NotAPrefix as error:
+                message = (
+                    "Unable to parse tool parameter JSON from model. Please retry your request or adjust your prompt."
+                )
+                return calls, f"{message} Error: {error}"
+        calls.append(SeenCall(call.id, call.name, call.raw, value))
+    return calls, None
 
 
-def _refuse(run: Run, call: SeenCall, python: bool) -> ToolResult | None:
-    problem = run.problem(call)
-    if problem is None:
-        return None
-    if problem == "unknown":
-        text = f"Error: Tool '{call.name}' not found"
-    elif python:
-        text = f"ValueError('Invalid arguments for function {call.name}')"
-    else:
-        text = f"Error: {problem}"
-    return ToolResult(call.id, text, is_error=True)
+def started_early(seen: Seen, calls: list[SeenCall], options: Options) -> list[SeenCall]:
+    """The calls that run while the reply streams: all but one that ends a reply which stops for another reason."""
+    if not (options.eager and seen.streamed):
+        return []
+    ends_with_call = bool(seen.reply.blocks) and isinstance(seen.reply.blocks[-1], ToolCall)
+    if len(calls) == len(seen.calls) and ends_with_call and seen.stop != "tool_use":
+        return calls[:-1]
+    return calls
 
 
-def _render(done: ToolRun, python: bool) -> ToolResult:
-    if done.raised:
-        text = f"Exception({done.output!r})" if python else f"Error: {done.output}"
-        return ToolResult(done.call_id, text, is_error=True)
-    output = done.output if isinstance(done.output, str) else json.dumps(done.output)
-    return ToolResult(done.call_id, output, is_error=done.is_error)
+def run_begun(run: Run, failure: Failed, options: Options, language: Language) -> Generator[Action, Event, None]:
+    """Eagerly, the calls of a stream that broke off later have run."""
+    partial_reply = failure.fault.partial
+    if partial_reply is None or not options.eager:
+        return
+    left, begun = failure.fault.after_characters or 0, []
+    for at, block in enumerate(partial_reply.blocks):
+        left -= len(block.arguments) if isinstance(block, ToolCall) else len(getattr(block, "text", ""))
+        if left <= 0 and at + 1 < len(partial_reply.blocks) and left < 0:
+            break
+        if isinstance(block, ToolCall) and left > 0:
+            begun.append(SeenCall(block.id, block.name, block.arguments, language.complete(block.arguments)))
+    yield from run_calls(run, begun, options, language)
 
 
-def loop_js(run: Run) -> Generator[Action, Event, Outcome]:
-    """TypeScript: calls of a reply run at once; 0 is no limit."""
-    return (yield from loop(run, python=False))
+def run_calls(
+    run: Run, calls: list[SeenCall], options: Options, language: Language
+) -> Generator[Action, Event, dict[int, ToolRun]]:
+    """Run those of the calls that fit their tools; position -> run."""
+    due, seen_ids = [], set()
+    for at, call in enumerate(calls):
+        if options.eager and language.eager_once_an_id and call.id in seen_ids:
+            continue
+        seen_ids.add(call.id)
+        if language.problem(run, call) is None:
+            due.append(at)
+    runs = yield from run.use(
+        [ToRun(calls[at].id, calls[at].name, language.fitted(run, calls[at])) for at in due],
+        batches=() if options.eager or not language.sequential else (1,) * len(due),
+        workers=1 if language.sequential else None,
+        eager=options.eager,
+    )
+    return dict(zip(due, runs, strict=False))
 
 
-def loop_python(run: Run) -> Generator[Action, Event, Outcome]:
-    """Python: calls run one after the other; a limit of 0 makes no call and fails its own assertion."""
-    if run.limit is not None and run.limit <= 0:
-        return run.threw("AssertionError", "", "limit")
-    return (yield from loop(run, python=True))
+def results(run: Run, calls: list[SeenCall], runs: dict[int, ToolRun], language: Language) -> list[ToolResult]:
+    """One result a call, in order. Eagerly, what is kept is kept by id."""
+    options: Options = run.options or Options()
+    given = [language.render(runs[at]) if at in runs else language.refusal(run, call) for at, call in enumerate(calls)]
+    if options.eager:
+        by_id = {
+            call.id: given[at]
+            for at, call in enumerate(calls)
+            if at in runs or call.id not in {c.id for c in calls[:at]}
+        }
+        given = [by_id[call.id] for call in calls]
+    return given
 
 
-def configure(tree: Mapping[str, Any], eager: str) -> Options:
-    """The option tree of one language; `eager` is how it spells eager runs."""
-    check_keys(tree, "", (eager, "thread"))
-    for key, value in tree.items():
-        if not isinstance(value, bool):
-            raise ValueError(f"{key}: expected true or false, but {value!r} came")
-    return Options(bool(tree.get(eager, False)), bool(tree.get("thread", True)))
+def _style(language: Language, name: str, sdk: str, read_limit: Any) -> Style:
+    return Style(
+        name=name,
+        sdk=sdk,
+        unit="iteration",
+        knob="max_iterations",
+        default=None,
+        loop=partial(loop, language=language),
+        checks="before each call",
+        at_limit='returns the last reply, whose stop_reason is "tool_use"',
+        signal="stop_reason in {end_turn, stop_sequence}",
+        read_limit=read_limit,
+        configure=partial(configure, eager=language.eager_option),
+        options={
+            language.eager_option: "true, with streaming: a call runs when the next block starts",
+            "thread": "false: the whole history is sent each time",
+        },
+        claims=CLAIMS,
+    )
 
 
 STYLES = (
-    Style(
-        name="anthropic-js/toolRunner",
-        sdk="@anthropic-ai/sdk 1.14.0",
-        unit="iteration",
-        knob="max_iterations",
-        default=None,
-        loop=loop_js,
-        checks="before each call",
-        at_limit='returns the last reply, whose stop_reason is "tool_use"',
-        signal="stop_reason in {end_turn, stop_sequence}",
-        read_limit=lambda value: value or None,
-        configure=lambda tree: configure(tree, "runToolsEagerly"),
-        options={"runToolsEagerly": "a call runs when the next block starts", "thread": "false sends the whole history"},
-    ),
-    Style(
-        name="anthropic/tool_runner",
-        sdk="anthropic 2.14.0",
-        unit="iteration",
-        knob="max_iterations",
-        default=None,
-        loop=loop_python,
-        checks="before each call",
-        at_limit='returns the last reply, whose stop_reason is "tool_use"',
-        signal="stop_reason in {end_turn, stop_sequence}",
-        configure=lambda tree: configure(tree, "run_tools_eagerly"),
-        options={"run_tools_eagerly": "a call runs when the next block starts", "thread": "false sends the whole history"},
-    ),
+    _style(JS, "anthropic-js/toolRunner", "@anthropic-ai/sdk 1.14.0", lambda value: value or None),
+    _style(PYTHON, "anthropic/tool_runner", "anthropic 2.14.0", lambda value: value),
 )

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agentsim.core.events import ModelFailed
+from agentsim.core.style import Style
 from agentsim.core.wires import cannot_express
 from agentsim.judge.result import Result
 from agentsim.judge.simulate import DEFAULT, prepare
@@ -28,8 +29,8 @@ def simulated(row: Mapping[str, Any], scenario: Scenario, case: Mapping[str, Any
     style = all_styles()[row["style"]]
     if any(isinstance(e, ScriptedReply) and cannot_express(e.reply, row["wire"]) for e in scenario.script):
         return None
-    tree = row.get("options") or case.get("options") or {}
-    if tree and style.configure is None:
+    tree = row.get("options") or _own(case.get("options") or {}, style)
+    if (tree or case.get("options")) and (style.configure is None or not tree):
         return None  # it was measured with a setting that the style does not take
     play = prepare(
         scenario,
@@ -54,6 +55,19 @@ def simulated(row: Mapping[str, Any], scenario: Scenario, case: Mapping[str, Any
         "requests": [sent.short() for sent in result.requests],
         "ended": result.ended,
     }
+
+
+def _own(tree: Mapping[str, Any], style: Style, where: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Of a case's options those that this style has: cases carry the words of both languages."""
+    known = [tuple("*" if part.isupper() else part for part in name.split(".")) for name in style.options]
+    found: dict[str, Any] = {}
+    for key, value in tree.items():
+        path = (*where, "*" if where and where[-1] == "tools" else key)
+        if path in known:
+            found[key] = value
+        elif any(name[: len(path)] == path for name in known) and isinstance(value, Mapping):
+            found[key] = _own(value, style, path)
+    return found
 
 
 def _is_default(row: Mapping[str, Any]) -> bool:
