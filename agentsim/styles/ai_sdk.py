@@ -2,15 +2,22 @@
 
 Measured on ai 7.0.143 with @ai-sdk/anthropic 4.0.82 and @ai-sdk/openai 4.0.118. In the SDK's own order of checks:
 
+    (approvals that were answered: run what was approved, before any request; no step)
     steps = []
     loop:
+      prepareStep                                       # before every step, the first too
       reply = the model, up to 3 requests for each step
-      a call of an unknown tool, with arguments that are no JSON or don't fit: invalid, answered with an error whatever the finish reason
-      finish reason "tool-calls" or "stop": run every valid call that has an implementation, together
+      toolChoice required and no call: throw
+      a call of an unknown tool, with arguments that are no JSON or don't fit: (repairToolCall) invalid
+      outputs = an error for every invalid call, whatever the finish reason
+      finish reason "tool-calls" or "stop": outputs += a run of every valid call that has an implementation and
+        needs no approval, all together
       steps.push(step)                                  # the only counter
-      go on only if every client call has its output, there is a client call or a pending provider call,
-        and no stop condition is true                   # asked here, last: isStepCount(n) is steps.length === n
+      go on only if every client call has its output (or a rule said no), there is a client call or a pending
+        provider call, and no stop condition is true    # asked here, last: isStepCount(n) is steps.length === n
     return the last step's text and finish reason       # never throws for a cap
+
+A stream that breaks off is a step with what had arrived: an error event makes an error part, a clean end makes none.
 """
 
 from __future__ import annotations
@@ -20,182 +27,187 @@ from collections.abc import Generator
 from typing import Any
 
 from agentsim.core.actions import Action
-from agentsim.core.events import Event, Fault, Outcome, ToolRun
-from agentsim.core.messages import Message, ServerCall, ServerResult, ToolCall, ToolResult
-from agentsim.core.run import Failed, Retry, Run
+from agentsim.core.events import Event, Fault, Outcome
+from agentsim.core.messages import Reply, ToolCall, ToolResult
+from agentsim.core.run import Failed, Run
+from agentsim.core.scripted import Raised
 from agentsim.core.style import Style
-from agentsim.core.wires import ANTHROPIC, CHAT, RESPONSES, Seen, SeenCall
+from agentsim.core.wires import ANTHROPIC, CHAT, RESPONSES, Seen, arrived, see
+from agentsim.styles._ai_sdk_calls import Call
+from agentsim.styles._ai_sdk_options import CORE, GENERATE_AGENT, STREAM_AGENT, reader
+from agentsim.styles._ai_sdk_session import Session, thrown
+from agentsim.styles._ai_sdk_wire import (
+    assistant,
+    denied,
+    error_output,
+    finish_reason,
+    in_call_order,
+    unfinished_reason,
+)
 
-RETRY = Retry(retries=2)
+__all__ = ["STYLES", "finish_reason", "loop"]
+
 SDK = "ai 7.0.143, @ai-sdk/anthropic 4.0.82, @ai-sdk/openai 4.0.118"
-
-FINISH = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "pause_turn": "stop",
-    "tool_use": "tool-calls",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "refusal": "content-filter",
-    "compaction": "other",
-}
-CHAT_FINISH = {"stop": "stop", "length": "length", "tool_calls": "tool-calls", "content_filter": "content-filter"}
-
-
-def finish_reason(seen: Seen) -> str:
-    """The AI SDK's finish reason of a reply. Responses has none on the wire: calls make it `tool-calls`."""
-    if seen.wire == ANTHROPIC:
-        return FINISH.get(seen.stop or "", "other")
-    if seen.wire == RESPONSES:
-        if seen.cut:
-            return "length"
-        if seen.refusal is not None and not seen.calls:
-            return "content-filter"
-        return "tool-calls" if seen.calls else "stop"
-    if seen.refusal is not None and seen.word == "stop":
-        return "content-filter"
-    return CHAT_FINISH.get(seen.word or "", "other")
-
-
-def shown_text(seen: Seen) -> str:
-    """The step's text: a refusal's words are text here on every wire."""
-    return seen.text + (seen.refusal or "")
+RUNS_TOOLS = ("tool-calls", "stop")
+WIRES = (ANTHROPIC, RESPONSES, CHAT)
 
 
 def loop(run: Run) -> Generator[Action, Event, Outcome]:
-    """One run of the AI SDK's loop."""
+    """One prompt: a call of the SDK, and one more for each time that approvals are answered."""
+    session = Session(run)
+    outcome = yield from steps(session)
     while True:
-        seen = yield from run.call(RETRY)
-        if isinstance(seen, Failed):
-            return failed(run, seen)
-        finish = finish_reason(seen)
-        outputs = yield from run_tools(run, seen, finish)
-        run.count += 1
-        waiting = pending(run, seen)
-        if not all(outputs) or not (seen.calls or waiting):
-            return end(run, seen, finish)
-        if run.limit is not None and run.count == run.limit:
-            return end(run, seen, finish, ended="limit")
-        send_back(run, seen, outputs)
+        session.keep(outcome)
+        waiting = session.waiting
+        answers = run.next_answers([call.seen for call in waiting]) if waiting else None
+        if answers is None or (answers and all(answer.kind == "edit" for answer in answers)):
+            return outcome  # nobody answers, or with other arguments, which can't be said here
+        run.total, run.count = run.total + run.count, 0
+        session = Session(run)
+        yield from session.resume(waiting, answers)
+        outcome = yield from steps(session)
 
 
-def run_tools(run: Run, seen: Seen, finish: str) -> Generator[Action, Event, list[ToolResult | None]]:
-    """An output for every call that gets one, None for those that get none (cut off by the finish reason, or the client's)."""
-    runs_tools = finish in ("tool-calls", "stop")
-    outputs: list[ToolResult | None] = [invalid(run, call) for call in seen.calls]
-    due = [i for i, call in enumerate(seen.calls) if outputs[i] is None and runs_tools and not run.tools[call.name].client]
-    settled = yield from run.settle([seen.calls[i] for i in due], lambda call: None, lambda done: render(run, done))
-    for i, result in zip(due, settled.results, strict=True):
-        outputs[i] = result
-    return outputs
+def steps(session: Session) -> Generator[Action, Event, Outcome]:
+    """The loop itself."""
+    run = session.run
+    while True:
+        try:
+            session.prepare(kept=False)
+        except Raised as error:
+            return failed(session, error.type, error.message, "stop_condition")
+        if missing := session.unanswered():
+            return failed(session, "AI_MissingToolResultsError", missing, "dropped_calls")
+        if session.late:
+            return timed_out(session)
+        reply = yield from run.call(session.retry, deadline=session.deadline)
+        if isinstance(reply, Failed):
+            if not reply.fault.in_stream:
+                return not_answered(session, reply)
+            if reply.fault.disconnect == "reset":
+                return run.threw("AI_APICallError", "Failed to process successful response", "broken_stream")
+            broken, finish = True, "error" if reply.fault.disconnect is None else unfinished_reason(run.wire)
+            seen = broken_off(session, reply.fault)
+            if run.wire == ANTHROPIC and finish != "error" and not arrived(reply.fault)[0].blocks:
+                text = "No output generated. The model stream ended without a finish chunk."
+                return run.threw("AI_NoOutputGeneratedError", text, "broken_stream")
+        else:
+            broken, seen, finish = False, reply, finish_reason(reply)
+        if session.unreadable(seen):
+            return run.threw("AI_APICallError", "Invalid JSON response", "bad_call")
+        if session.choice_violated(seen):
+            text = "Model response did not contain a tool call even though tool choice was required."
+            return failed(session, "AI_ToolChoiceViolationError", text, None)
+        calls = session.accept(seen)
+        results = yield from outputs(session, calls, finish)
+        if not run.streamed and (lost := session.lost_result(seen)):
+            return run.threw("Error", f"Tool call {lost} not found.", "bad_call")
+        session.took(seen, calls)
+        session.note_pending(seen)
+        session.say(assistant(seen, resent(calls, run.streamed)), in_call_order(calls, results))
+        session.step_ended()
+        if len(results) != len(calls) or not (calls or session.pending):
+            return end(session, seen, finish, why(session, calls, results, finish, broken), len(results) < len(calls))
+        try:
+            stopped = stop(session)
+        except Raised as error:
+            return run.threw(error.type, error.message, "stop_condition")
+        if stopped:
+            return end(session, seen, finish, stopped)
 
 
-def pending(run: Run, seen: Seen) -> tuple[ServerCall, ...]:
-    """Calls of declared provider tools that have no result yet, over all steps."""
-    done, calls = set(), []
-    for block in [*(b for m in run.history for b in m.content), *seen.reply.blocks]:
-        if type(block) is ServerResult:
-            done.add(block.call_id)
-        elif type(block) is ServerCall and block.name in run.server_tools:
-            calls.append(block)
-    return tuple(call for call in calls if call.id not in done)
+def outputs(session: Session, calls: list[Call], finish: str) -> Generator[Action, Event, list[ToolResult]]:
+    """An output for every call that gets one; approvals are asked for whatever the finish reason."""
+    valid = [call for call in calls if call.error is None]
+    needs = {id(call): session.approval(call) for call in valid}
+    session.waiting = [call for call in valid if needs[id(call)] == "user-approval"]
+    results = [error_output(session.run.wire, call.id, call.error) for call in calls if call.error is not None]
+    results += [denied(call.id) for call in valid if needs[id(call)] == "denied"]
+    if finish in RUNS_TOOLS:
+        results += yield from session.use([c for c in valid if needs[id(c)] is None and not session.is_client(c)])
+    return results
 
 
-def invalid(run: Run, call: SeenCall) -> ToolResult | None:
-    """The error output of a call that the SDK does not accept; None where it does."""
-    problem = run.problem(call)
-    if problem is None:
-        return None
-    if problem == "unknown":
-        text = f"AI_NoSuchToolError: Model tried to call unavailable tool '{call.name}'. Available tools: {', '.join(run.tools)}."
-    elif problem == "json":
-        text = (
-            f"AI_InvalidToolInputError: Invalid input for tool {call.name}: AI_JSONParseError: "
-            f"JSON parsing failed: Text: {call.raw}."
-        )
-    else:
-        value = json.dumps(call.arguments, separators=(",", ":"), ensure_ascii=False)
-        text = (
-            f"AI_InvalidToolInputError: Invalid input for tool {call.name}: AI_TypeValidationError: "
-            f"Type validation failed: Value: {value}."
-        )
-    return error_output(run, call.id, text)
+def resent(calls: list[Call], streamed: bool) -> list[Call]:
+    """The calls as they are sent back: without streaming, calls that share an id are all the first one."""
+    if streamed:
+        return calls
+    first: dict[str, Call] = {}
+    return [first.setdefault(call.id, call) for call in calls]
 
 
-def error_output(run: Run, call_id: str, text: str) -> ToolResult:
-    """An error as the provider's wire says it: `is_error` on Claude, `{"error": …}` elsewhere."""
-    if run.wire == ANTHROPIC:
-        return ToolResult(call_id, text, is_error=True)
-    return ToolResult(call_id, json.dumps({"error": text}, ensure_ascii=False))
+def stop(session: Session) -> str | None:
+    """Ask every stop condition; the contract's `ended` if one is true."""
+    said = [(condition, bool(ask(session.steps))) for condition, ask in session.conditions]
+    if any(yes and condition.count is None for condition, yes in said):
+        return "stop_condition"
+    return "limit" if session.at_limit() or any(yes for _, yes in said) else None
 
 
-def render(run: Run, done: ToolRun) -> ToolResult:
-    """A tool's output as it is sent: text as it is, other values as JSON, an exception as an error output."""
-    if done.raised:
-        return error_output(run, done.call_id, f"Error: {done.output}")
-    return ToolResult(done.call_id, as_text(done.output), is_error=done.is_error and run.wire == ANTHROPIC)
+def why(session: Session, calls: list[Call], results: list[ToolResult], finish: str, broken: bool) -> str | None:
+    """The contract's `ended` of a run that no condition stopped; None: the last reply's fate."""
+    if session.waiting:
+        return "approval"
+    if finish in RUNS_TOOLS and any(call.error is None and session.is_client(call) for call in calls):
+        return "handed_back"
+    return "broken_stream" if broken else None
 
 
-def as_text(value: Any) -> str:
-    """A tool's output as text, as JSON.stringify writes it."""
-    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+def end(session: Session, seen: Seen, finish: str, ended: str | None, dropped: bool = False) -> Outcome:
+    """The SDK returns the last step; where structured output was asked for, its text has to be one."""
+    run, text, count = session.run, session.text, int(session.run.count)
+    if session.error is not None:
+        return run.threw(*session.error, ended, finish=finish, text=text, reported=count, dropped=dropped)
+    if run.setup.output is not None and (finish == "stop" or (finish != "tool-calls" and text)):
+        wrong = unfit(run.setup.output, text)
+        if wrong is not None:
+            shown: dict[str, Any] = {"finish": finish, "text": text, "reported": count} if run.streamed else {}
+            return run.threw("AI_NoObjectGeneratedError", wrong, ended, dropped=dropped, **shown)
+    return run.returned(text, finish, done=finish == "stop", ended=ended, reported=count, dropped=dropped)
 
 
-def send_back(run: Run, seen: Seen, outputs: list[ToolResult | None]) -> None:
-    """The reply and its outputs go into the history; a call that could not be read is sent back with input {}."""
-    raws = {id(call): "{}" if not call.is_object else call.raw for call in seen.calls}
-    calls = iter(seen.calls)
-    blocks = [
-        ToolCall(b.id, b.name, raws[id(next(calls))]) if isinstance(b, ToolCall) else b for b in seen.reply.blocks
-    ]
-    if blocks:
-        run.history.append(Message("assistant", tuple(blocks)))
-    run.answer_with([output for output in outputs if output is not None])
+def unfit(check: Any, text: str) -> str | None:
+    """What the SDK says of a text that is not the object that was asked for."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return "No object generated: could not parse the response."
+    return None if check(value) is None else "No object generated: response did not match schema."
 
 
-def end(run: Run, seen: Seen, finish: str, ended: str | None = None) -> Outcome:
-    """The SDK returns the last step. A client tool's call that waits is handed back."""
-    if ended is None and finish in ("tool-calls", "stop") and any(
-        run.problem(call) is None and run.tools[call.name].client for call in seen.calls
-    ):
-        ended = "handed_back"
-    return run.returned(
-        shown_text(seen), finish, done=finish == "stop", ended=ended, reported=int(run.count), dropped=bool(seen.calls)
-    )
-
-
-def failed(run: Run, failure: Failed) -> Outcome:
-    """What a failed model call comes to: generate throws and loses the steps; a stream keeps those that are done."""
-    fault = failure.fault
+def not_answered(session: Session, failure: Failed) -> Outcome:
+    """A request that got no reply: generate throws and loses the steps; a stream keeps those that are done."""
     if failure.aborted:
-        return run.threw("AbortError", "This operation was aborted", "aborted")
-    if fault.in_stream:
-        return _broken(run, fault)
-    message = fault.message or "Cannot connect to API"
-    if failure.attempts > RETRY.retries:
-        name, message = "AI_RetryError", f"Failed after {failure.attempts} attempts. Last error: {message}"
-    else:
-        name = "AI_APICallError"
-    if run.streamed and run.count:
-        return run.threw(name, message, "http_error", finish="other", text="", reported=int(run.count))
-    return run.threw(name, message, "http_error")
+        return failed(session, "AbortError", "This operation was aborted", "aborted")
+    if failure.timed_out:
+        return timed_out(session)
+    return failed(session, *thrown(failure, session.options.retries), "http_error")
 
 
-def _broken(run: Run, fault: Fault) -> Outcome:
-    """A stream that broke: an error event ends the run with its text so far; one that merely ends is no error at all."""
-    text = "".join(getattr(b, "text", "") for b in fault.partial.blocks) if fault.partial else ""
-    if fault.disconnect is None:
-        return run.threw("AI_StreamProviderError", fault.message, "broken_stream", finish="error", text=text)
-    finish = "interrupted" if run.wire == RESPONSES else "other"
-    return run.returned(text, finish, done=False, ended="broken_stream", reported=int(run.count) + 1)
+def timed_out(session: Session) -> Outcome:
+    """`timeout.totalMs` went off."""
+    return failed(session, "TimeoutError", "The operation was aborted due to timeout", "timeout")
 
 
-def read_limit(value: Any) -> float | None:
-    """`isStepCount(n)` compares with `===`: only a whole number of at least 1 ever fires."""
-    return value if value is not None and value >= 1 and value == int(value) else None
+def failed(session: Session, name: str, message: str, ended: str | None) -> Outcome:
+    """A step failed: generate throws and loses the steps, a stream emits an error and keeps those that are done."""
+    if not (session.run.streamed and session.steps):
+        return session.run.threw(name, message, ended)
+    count = int(session.run.count)
+    return session.run.threw(name, message, ended, finish="other", text=session.text, reported=count)
 
 
-def _style(name: str, default: float, streams: bool) -> Style:
+def broken_off(session: Session, fault: Fault) -> Seen:
+    """What had arrived of a stream; only the Chat package hands on a call that is not whole."""
+    seen, unfinished = session.run.partly(fault)
+    if fault.disconnect is None and session.error is None:
+        session.error = ("AI_StreamProviderError", fault.message)
+    if unfinished and session.run.wire != CHAT and isinstance(seen.reply.blocks[-1], ToolCall):
+        session.run.last = seen = see(Reply(seen.reply.blocks[:-1], None), seen.wire, seen.streamed)
+    return seen
+
+
+def _style(name: str, default: float, streams: bool, options: dict[str, str]) -> Style:
     return Style(
         name=f"ai-sdk/{name}",
         sdk=SDK,
@@ -206,15 +218,22 @@ def _style(name: str, default: float, streams: bool) -> Style:
         checks="after the step's tools ran, and only where the loop would go on",
         at_limit='returns the last step; finishReason "tool-calls" is the only sign',
         signal='finishReason == "stop"',
-        wires=(ANTHROPIC, RESPONSES, CHAT),
+        wires=WIRES,
         streams=streams,
         read_limit=read_limit,
+        options=options,
+        configure=reader(options),
     )
 
 
+def read_limit(value: Any) -> float | None:
+    """`isStepCount(n)` compares with `===`: only a whole number of at least 1 ever fires."""
+    return value if value is not None and value >= 1 and value == int(value) else None
+
+
 STYLES = (
-    _style("generateText", 1, streams=False),
-    _style("streamText", 1, streams=True),
-    _style("ToolLoopAgent.generate", 20, streams=False),
-    _style("ToolLoopAgent.stream", 20, streams=True),
+    _style("generateText", 1, streams=False, options=CORE),
+    _style("streamText", 1, streams=True, options=CORE),
+    _style("ToolLoopAgent.generate", 20, streams=False, options=GENERATE_AGENT),
+    _style("ToolLoopAgent.stream", 20, streams=True, options=STREAM_AGENT),
 )
