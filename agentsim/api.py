@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from agentsim.core.wires import WIRES
 from agentsim.errors import UsageError
 from agentsim.judge.result import Result
 from agentsim.judge.simulate import DEFAULT, Play, prepare
@@ -105,6 +106,8 @@ def compare(
     Returns:
         A row for each style, which prints as the command's table.
     """
+    if wire is not None and wire not in WIRES:
+        raise UsageError(f"there is no wire {wire!r}; there are {', '.join(WIRES)}")
     rows = []
     for style in select(styles):
         play = prepare(

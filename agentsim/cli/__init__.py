@@ -43,9 +43,9 @@ class _Commands(click.Group):
             import difflib
 
             near = difflib.get_close_matches(args[0], COMMANDS, n=1) if args else []
-            if near:
-                error.message += f" Did you mean {near[0]!r}?"
-            raise
+            if not near:
+                raise
+            raise click.UsageError(f"{error.message} Did you mean {near[0]!r}?", ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -64,9 +64,9 @@ def group() -> None:
 def main() -> None:
     """Run the command line; every error of agentsim's own is a message and exit status 2."""
     try:
-        group(standalone_mode=False)
-    except click.exceptions.Exit as error:
-        sys.exit(error.exit_code)
+        # Without standalone mode click hands an Exit's code over as the result.
+        status = group(standalone_mode=False)
+        sys.exit(status if isinstance(status, int) else 0)
     except click.Abort:
         click.echo("aborted", err=True)
         sys.exit(2)
