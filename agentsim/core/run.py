@@ -77,6 +77,10 @@ class Retry:
             return self.connection
         return fault.status in self.statuses or (self.server_errors and fault.status >= 500)
 
+    def wait(self, fault: Fault) -> float:
+        """Seconds that the client waits before it does: what the provider asks for; unstated back-off counts 0."""
+        return fault.retry_after or 0.0
+
 
 NO_RETRY = Retry(0)
 
@@ -269,7 +273,7 @@ class Run:
                 self.ledger.clock += after + event.seconds
                 if not retry.again(event.fault, attempts):
                     return Failed(event.fault, attempts)
-                after = event.fault.retry_after or 0.0
+                after = retry.wait(event.fault)
             elif type(event) is Aborted:
                 return Failed(Fault(type="aborted"), attempts, aborted=True)
             elif type(event) is TimedOut:
