@@ -255,7 +255,7 @@ def _agent_names(part: Part) -> None:
 
 
 def _scenario(part: Part) -> Scenario:
-    prompts = part.get("prompt", () if part.has("messages") else (DEFAULT_PROMPT,))
+    prompts = part.get("prompt", () if part.get("messages") else (DEFAULT_PROMPT,))
     return Scenario(
         name=part.get("name") or part.report.name,
         prompts=prompts,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +24,8 @@ from agentsim.core.messages import (
     Usage,
 )
 from agentsim.core.tools import Approval, ToolOutcome
-from agentsim.scenario.load import loads
+from agentsim.errors import ScenarioError
+from agentsim.scenario.load import from_data, load_data, loads
 from agentsim.scenario.model import (
     FOREVER,
     Abort,
@@ -341,3 +343,26 @@ def test_agents_approvals_prices_aborts_and_styles() -> None:
         "x": StyleSettings(),
     }
     assert scenario.unused_replies_allowed
+
+
+def test_values_that_are_already_parsed_are_read_as_well(tmp_path: Path) -> None:
+    data = {"agentsim": 1, "replies": [{"text": "a"}]}
+    assert from_data(data, "given") == loads(data, "given") == loads(json.dumps(data), "given")
+    (tmp_path / "options.yaml").write_text("reference: {limit: 3, on: [no, 0o17]}")
+    assert load_data(tmp_path / "options.yaml") == {"reference": {"limit": 3, "on": ["no", 15]}}
+    (tmp_path / "twice.yaml").write_text("a: 1\na: 2\n")
+    with pytest.raises(ScenarioError, match=r"twice.yaml:2: a: the key 'a' is here twice, first on line 1"):
+        load_data(tmp_path / "twice.yaml")
+
+
+@pytest.mark.parametrize("wrong", [{1: 2}, {"agentsim": {1, 2}}, {"agentsim": float("nan")}, {"agentsim": b"1"}])
+def test_values_that_are_no_json_are_refused(wrong: Any) -> None:
+    with pytest.raises(ScenarioError):
+        from_data(wrong)
+
+
+def test_values_in_a_circle_are_refused() -> None:
+    data: dict[str, Any] = {"agentsim": 1}
+    data["replies"] = [data]
+    with pytest.raises(ScenarioError, match="nested deeper than 100 levels"):
+        from_data(data)

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentsim.errors import Problem, ScenarioError
+from agentsim.scenario.dump import dumps
 from agentsim.scenario.load import load, loads
 from agentsim.scenario.validate import files_of, problems_of
 from tests.scenario.documents import AWKWARD, documents, values
@@ -326,10 +327,11 @@ def test_a_number_that_is_too_long_is_a_problem_of_yaml_too() -> None:
 
 
 def check(text: Any, lines: bool = True) -> None:
-    """It reads, or it is a ScenarioError whose problems all have a line and a sentence."""
+    """It reads (and can be written again), or it is a ScenarioError whose problems all have a line and a sentence."""
     found: tuple[Problem, ...] | None = None
     try:
-        loads(text)
+        scenario = loads(text)
+        assert loads(dumps(scenario)) == scenario
     except ScenarioError as error:
         found = error.problems
     assert found != ()

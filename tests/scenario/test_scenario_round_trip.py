@@ -54,3 +54,37 @@ def test_short_forms_are_written_where_they_say_it_all() -> None:
     assert "input: {order_id: integer}" in text
     assert "content:" not in text
     assert "stop_reason: tool_use" not in text
+
+
+# -- the schema ------------------------------------------------------------------------------------------------------------
+
+
+def described(part: Any) -> list[str]:
+    """Keys without a description, anywhere in the schema."""
+    if isinstance(part, list):
+        return [name for item in part for name in described(item)]
+    if not isinstance(part, dict):
+        return []
+    properties = part.get("properties", {})
+    bare = [name for name, item in properties.items() if "description" not in item and name != "type"]
+    return bare + [name for value in part.values() for name in described(value)]
+
+
+def test_the_schema_is_one_and_describes_the_keys_of_a_scenario() -> None:
+    whole = json_schema()
+    jsonschema_rs.meta.validate(whole)
+    assert whole["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert set(described(whole)) <= {"message", "text", "user", "assistant"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"promt": "a"}, {"agentsim": 2.5}, {"replies": [{"txt": "a"}]}, {"replies": [{"text": 1}]}, {"replies": [{"stop_reason": "end"}]},
+        {"replies": [{"content": [{"tool_use": {"input": {}}}]}]}, {"tools": {"a": {"input": {"k": "int"}}}},
+        {"tools": {"a": {"returns": 1, "raises": "b"}}}, {"tools": {"*": {}}}, {"replies": [{"content": [{"text": "a", "refusal": "b"}]}]},
+        {"approvals": ["approve"]}, {"expect": {"ended": "done"}}, {"price": {"input": 1}}, {"replies": [{"repeat": 0, "text": "a"}]},
+    ],
+)  # fmt: skip
+def test_the_schema_refuses_what_an_editor_should_underline(wrong: dict[str, Any]) -> None:
+    assert not schema().is_valid({"agentsim": 1, "replies": [], **wrong})
