@@ -20,7 +20,7 @@ from agentsim.core.events import (
     ToolRun,
     ToolsRan,
 )
-from agentsim.core.messages import Message, ServerCall, ToolCall, ToolResult
+from agentsim.core.messages import Block, Message, Opaque, ServerCall, ToolCall, ToolResult
 from agentsim.core.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class Tally:
         """Count one event."""
         if type(event) is ModelReplied:
             self.model_calls += 1
-            self.server_calls += sum(type(b) is ServerCall for b in event.reply.blocks)
+            self.server_calls += sum(map(_runs_at_provider, event.reply.blocks))
             for call in event.reply.calls:
                 self.tool_calls += 1
                 self._open.setdefault(call.id, deque()).append(len(self.answers))
@@ -198,6 +198,11 @@ class Tally:
             self.answers[place] = answer
         self.tool_results += 1
         return True
+
+
+def _runs_at_provider(block: Block) -> bool:
+    """Whether a block is a call that the provider runs; Claude's MCP connector has a kind of its own."""
+    return type(block) is ServerCall or (type(block) is Opaque and block.kind == "mcp_tool_use")
 
 
 def tally(events: Sequence[Event], *, seeded: bool = True) -> Tally:

@@ -29,6 +29,10 @@ def _claude_part(item: Any) -> Part | None:
         return None
     if not isinstance(item.get("type"), str):
         return Text(item["text"]) if isinstance(item.get("text"), str) else Opaque("unknown", item)
+    if item["type"] == "tool_result" and "tool_use_id" not in item and isinstance(item.get("toolUseID"), str):
+        run = as_dict(item.get("run"))
+        output = run.get("result", as_dict(run.get("error")).get("message"))
+        return ToolResult(item["toolUseID"], "" if output is None else output, run.get("status") == "error")
     try:
         return block_from_wire(item)
     except (KeyError, TypeError, AttributeError):

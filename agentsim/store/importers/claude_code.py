@@ -13,7 +13,7 @@ from typing import Any
 from agentsim.core.messages import Block, Part, Text, ToolCall, ToolResult, Usage
 from agentsim.store.building import ConversationBuilder
 from agentsim.store.importers import Importer
-from agentsim.store.importers.blocks import as_dict, claude_parts, reply_blocks, text_of, usage
+from agentsim.store.importers.blocks import as_dict, as_list, claude_parts, reply_blocks, text_of, usage
 from agentsim.store.importers.source import Shape, Source
 from agentsim.store.recording import STOP_REASONS, Recording
 
@@ -258,25 +258,33 @@ def read_lines(source: Source, records: Iterator[tuple[int, Any]], name: str) ->
     return Recording(name, kept or tuple(conversations[:1]), {}, tuple(notes), (STOP_REASONS,) if missing else ())
 
 
+def _is_line(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and value.get("type") in ("user", "assistant")
+        and isinstance(value.get("message"), dict | str)
+    )
+
+
 def _is_session_line(value: Any) -> bool:
-    if not isinstance(value, dict) or not isinstance(value.get("message"), dict | str):
-        return False
-    return value.get("type") in ("user", "assistant") and bool(
-        {"uuid", "sessionId", "parentUuid", "isSidechain", "requestId"} & value.keys()
-    ) and "parent_tool_use_id" not in value  # fmt: skip
+    """A line that no other format has: the SDK's frames have a message too, but say whose work they are."""
+    keys = {"uuid", "sessionId", "parentUuid", "isSidechain", "requestId"}
+    return _is_line(value) and bool(keys & value.keys()) and "parent_tool_use_id" not in value
 
 
 def _fits(value: Any) -> bool:
     if isinstance(value, list):
         return any(map(_is_session_line, value))
-    return isinstance(value, dict) and any(map(_is_session_line, value.get("loglines") or ()))
+    return isinstance(value, dict) and (_is_session_line(value) or any(map(_is_line, as_list(value.get("loglines")))))
 
 
 def _read(source: Source, shape: Shape) -> Recording:
     if shape.kind == "lines":
         return read_lines(source, source.records(), IMPORTER.name)
-    lines = shape.value["loglines"] if isinstance(shape.value, dict) else shape.value
-    return read_lines(source, iter(enumerate(lines, 1)), IMPORTER.name)
+    value = shape.value
+    if isinstance(value, dict):
+        value = as_list(value["loglines"]) if "loglines" in value else [value]
+    return read_lines(source, iter(enumerate(value, 1)), IMPORTER.name)
 
 
 IMPORTER = Importer("claude-code", "Claude Code sessions", ("lines", "document"), _fits, _read)

@@ -41,7 +41,7 @@ def add_message(builder: ConversationBuilder, message: dict[str, Any], place: in
     """Take one message: an assistant's is a reply."""
     parts = claude_parts(message.get("content"))
     if message.get("role") == "assistant":
-        raw = text_of(message.get("stop_reason"))
+        raw = text_of(message.get("stop_reason")) or text_of(as_dict(message.get("state")).get("stopReason"))
         builder.reply(
             reply_blocks(parts), raw, place, usage=usage(message.get("usage")), key=text_of(message.get("id"))
         )
@@ -88,7 +88,7 @@ def _is_message(value: Any) -> bool:
         return False
     return (
         isinstance(value.get("content"), str | list)
-        and not {"tool_calls", "parts", "lc", "tool_call_id"} & value.keys()
+        and not {"tool_calls", "parts", "lc", "tool_call_id", "finish_reason"} & value.keys()
     )
 
 

@@ -15,7 +15,7 @@ from agentsim.store.building import ConversationBuilder
 from agentsim.store.importers import Importer
 from agentsim.store.importers.any_message import said_blocks
 from agentsim.store.importers.blocks import as_list
-from agentsim.store.importers.langchain_messages import Read, is_message, read
+from agentsim.store.importers.langchain_messages import Read, is_message, is_telling, read
 from agentsim.store.importers.source import Shape, Source
 from agentsim.store.recording import STOP_REASONS, Recording
 
@@ -110,16 +110,23 @@ def _values(source: Source, shape: Shape) -> Any:
 
 def _fits(value: Any) -> bool:
     if isinstance(value, dict):
-        if is_message(value) or any(map(is_message, as_list(value.get("messages")))):
-            return True
-        return value.get("lc") == 1 or any(
-            isinstance(v, dict) and any(map(is_message, as_list(v.get("messages")))) for v in value.values()
+        states = [value, *(v for v in value.values() if isinstance(v, dict))]
+        return (
+            is_telling(value)
+            or value.get("lc") == 1
+            or any(is_telling(m) for s in states for m in as_list(s.get("messages")))
         )
     if not isinstance(value, list) or not value:
         return False
-    if any(map(is_message, value)):
+    return any(map(is_telling, value)) or any(_is_event(v) and _holds(v) for v in value)
+
+
+def _holds(value: Any, depth: int = 0) -> bool:
+    """Whether a telling message is somewhere in it."""
+    if is_telling(value):
         return True
-    return any(_is_event(v) for v in value) and next(_messages(value), None) is not None
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return depth < _DEEPEST and any(_holds(v, depth + 1) for v in inner)
 
 
 def _is_event(value: Any) -> bool:

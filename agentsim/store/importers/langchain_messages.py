@@ -66,6 +66,18 @@ def is_message(value: Any) -> bool:
     return isinstance(value, dict) and _fields(value) is not None
 
 
+def is_telling(value: Any) -> bool:
+    """Whether this message shows that it is LangChain's: others have a type `system` or `user` too."""
+    if not is_message(value):
+        return False
+    return (
+        value.get("lc") == 1
+        or isinstance(value.get("data"), dict)
+        or value["type"] in ("human", "ai")
+        or value["type"] in _CLASSES
+    )
+
+
 def read(value: dict[str, Any]) -> Read | None:
     """A message; None for one that removes others."""
     found = _fields(value)

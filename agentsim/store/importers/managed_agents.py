@@ -19,6 +19,14 @@ from agentsim.store.importers.source import Shape, Source
 from agentsim.store.recording import STOP_REASONS, Recording
 
 _PREFIXES = ("agent.", "user.", "span.", "session.")
+_TELLING = (
+    "agent.message",
+    "agent.custom_tool_use",
+    "agent.tool_use",
+    "agent.mcp_tool_use",
+    "span.model_request",
+    "session.status_",
+)
 
 
 def _event(value: Any) -> dict[str, Any]:
@@ -133,7 +141,8 @@ def _read(source: Source, shape: Shape) -> Recording:
 
 
 def _fits(value: Any) -> bool:
-    return any(_event(v) or any(map(_event, _listed(v))) for v in as_list(value))
+    events = [_event(entry) for v in as_list(value) for entry in (_listed(v) or [v])]
+    return any(str(event.get("type", "")).startswith(_TELLING) for event in events)
 
 
 IMPORTER = Importer("claude-managed-agents", "Claude managed agents' events", ("lines", "document"), _fits, _read)

@@ -37,6 +37,8 @@ def _read_state(source: Source, shape: Shape) -> Recording:
         first.item(item, 0)
     first.close()
     results = _results(state)
+    if not as_list(_either(state, "model_responses")):
+        _from_items(builder, state, source)
     for place, response in enumerate(as_list(_either(state, "model_responses")), 1):
         items = [item for item in as_list(as_dict(response).get("output")) if isinstance(item, dict)]
         blocks: list[Block] = [block for item in items if is_model_made(item) for block in blocks_of(item)]
@@ -51,6 +53,16 @@ def _read_state(source: Source, shape: Shape) -> Recording:
     if builder.pending:
         notes.append(f"{len(builder.pending)} calls wait for approval")
     return Recording(STATE.name, (builder.conversation(),), {}, tuple(notes), (STOP_REASONS,))
+
+
+def _from_items(builder: ConversationBuilder, state: dict[str, Any], source: Source) -> None:
+    """A state without responses: what the model made in a row is a reply."""
+    reader = ItemReader(builder, source.skip)
+    for place, entry in enumerate(as_list(_either(state, "generated_items")), 1):
+        entry = as_dict(entry)
+        if entry.get("type") != "tool_approval_item":
+            reader.item(_either(entry, "raw_item"), place)
+    reader.close()
 
 
 def _results(state: dict[str, Any]) -> dict[str, list[Any]]:

@@ -21,7 +21,9 @@ def _read(source: Source, shape: Shape) -> Recording:
     for number, value in source.records():
         if HEADER in as_dict(value):
             if value[HEADER] != VERSION:
-                raise source.error(f"expected a transcript of version {VERSION}, found version {value[HEADER]!r}", number)
+                raise source.error(
+                    f"expected a transcript of version {VERSION}, found version {value[HEADER]!r}", number
+                )
             continue
         try:
             event = event_from_data(value)

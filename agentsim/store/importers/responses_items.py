@@ -6,7 +6,18 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from agentsim.core.messages import Block, Opaque, Part, RedactedThinking, Refusal, ServerCall, Text, Thinking, ToolCall
+from agentsim.core.messages import (
+    Block,
+    Opaque,
+    Part,
+    RedactedThinking,
+    Refusal,
+    ServerCall,
+    ServerResult,
+    Text,
+    Thinking,
+    ToolCall,
+)
 from agentsim.store.building import ConversationBuilder, arguments_text
 from agentsim.store.importers.blocks import as_dict, as_list, text_of
 from agentsim.store.recording import Declared
@@ -20,16 +31,7 @@ CLIENT_CALLS = (
     "apply_patch_call",
     "computer_call",
 )
-#: Calls that the provider carries out, the result inside the item or beside it.
-SERVER_CALLS = (
-    "web_search_call",
-    "file_search_call",
-    "code_interpreter_call",
-    "image_generation_call",
-    "mcp_call",
-    "tool_search_call",
-)
-_MODEL_MADE = ("reasoning", "compaction", "program", *CLIENT_CALLS, *SERVER_CALLS)
+_MODEL_MADE = ("reasoning", "compaction", "program")
 _TEXTS = ("input_text", "output_text", "text", "summary_text")
 
 
@@ -50,7 +52,7 @@ def is_result(item: dict[str, Any]) -> bool:
 def is_model_made(item: dict[str, Any]) -> bool:
     """Whether the model wrote it."""
     kind = kind_of(item)
-    return item.get("role") == "assistant" if kind == "message" else kind in _MODEL_MADE
+    return item.get("role") == "assistant" if kind == "message" else kind in _MODEL_MADE or kind.endswith("_call")
 
 
 def is_item(value: Any) -> bool:
@@ -71,6 +73,8 @@ def is_telling(value: Any) -> bool:
         return False
     if value.get("type") == "message":
         return isinstance(value.get("role"), str)
+    if kind_of(value) == "function_call" and not isinstance(value.get("name"), str):
+        return False
     kinds = {as_dict(part).get("type") for part in as_list(value.get("content"))}
     return kind_of(value) != "message" or bool(kinds & {"input_text", "output_text", "input_image"})
 
@@ -94,9 +98,26 @@ def blocks_of(item: dict[str, Any]) -> list[Block]:
         return [ToolCall(call_id(item), "tool_search", _arguments(item))]
     if kind in CLIENT_CALLS:
         return [ToolCall(call_id(item), _name(item, kind), _arguments(item))]
-    if kind in SERVER_CALLS:
+    if kind.endswith("_call"):  # web search and its like; new ones keep coming
         return [ServerCall(text_of(item.get("id")) or call_id(item), _name(item, kind), _arguments(item))]
     return [Opaque(kind or "unknown", {key: value for key, value in item.items() if key != "type"})]
+
+
+def output_blocks(items: Iterable[Any]) -> list[Block]:
+    """The blocks of a response's output. A call that is answered there ran at the provider, be it a shell's."""
+    items = [item for item in items if isinstance(item, dict)]
+    answered = {call_id(item): item for item in items if is_result(item)}
+    blocks: list[Block] = []
+    for item in items:
+        if is_result(item):
+            blocks.append(ServerResult(call_id(item), output_of(item)))
+            continue
+        for block in blocks_of(item):
+            hosted = isinstance(block, ToolCall) and block.id in answered
+            blocks.append(
+                ServerCall(block.id, block.name, block.arguments) if hosted and isinstance(block, ToolCall) else block
+            )
+    return blocks
 
 
 def _name(item: dict[str, Any], kind: str) -> str:

@@ -87,12 +87,7 @@ def _claude(body: dict[str, Any]) -> Said:
 
 
 def _responses(body: dict[str, Any]) -> Said:
-    blocks = [
-        block
-        for item in as_list(body.get("output"))
-        if isinstance(item, dict)
-        for block in responses_items.blocks_of(item)
-    ]
+    blocks = responses_items.output_blocks(as_list(body.get("output")))
     status, raw = text_of(body.get("status")), text_of(body.get("status"))
     reason = text_of(as_dict(body.get("incomplete_details")).get("reason"))
     if status == "incomplete" and reason:

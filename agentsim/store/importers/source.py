@@ -181,6 +181,9 @@ def shape_of(source: Source) -> Shape:
     Raises:
         TranscriptError: it is of a kind that is known, but broken.
     """
+    from agentsim.store.importers.cassette import is_cassette, load_yaml
+    from agentsim.store.importers.streams import events_of
+
     head = source.head()
     if head.startswith(ZIP):
         return Shape("zip", what="a zip archive")
@@ -188,15 +191,17 @@ def shape_of(source: Source) -> Shape:
     if start[:1] in (b"{", b"["):
         return _json_shape(source, head)
     if _is_event_stream(start):
-        from agentsim.store.importers.streams import events_of
-
         return Shape("events", events_of(start[:65536])[:SAMPLE], "server-sent events")
+    if is_cassette(start):
+        value = load_yaml(source)
+        return Shape("document", value, describe(value))
     sample = _sample(source)
     if sample and any(isinstance(value, dict) for value in sample):
         return Shape("lines", sample, _describe_lines(sample))
     if b"\x00" in head[:4096]:
         return Shape("text", what="binary data")
-    return _yaml_shape(source, head)
+    beginning = head[:65536].decode("utf-8", "replace")
+    return Shape("text", beginning, f"text that begins with {beginning.lstrip()[:40]!r}")
 
 
 def _json_shape(source: Source, head: bytes) -> Shape:
@@ -240,19 +245,6 @@ def _is_event_stream(start: bytes) -> bool:
     fields = (b"data:", b"event:", b"id:", b"retry:", b":")
     lines = [line.strip() for line in start[:4096].splitlines() if line.strip()][:3]
     return bool(lines) and lines[0].startswith(fields) and any(b"data:" in line for line in start[:65536].splitlines())
-
-
-def _yaml_shape(source: Source, head: bytes) -> Shape:
-    from agentsim.store.importers.cassette import is_cassette, load_yaml
-
-    if is_cassette(head):
-        value = load_yaml(source)
-        return Shape("document", value, describe(value))
-    return Shape(
-        "text",
-        head[:65536].decode("utf-8", "replace"),
-        f"text that begins with {head.lstrip()[:40].decode('utf-8', 'replace')!r}",
-    )
 
 
 def describe(value: Any) -> str:

@@ -141,8 +141,11 @@ def _responses_stream(events: Sequence[Event]) -> Iterator[Said]:
     items: dict[Any, dict[str, Any]] = {}
     head: dict[str, Any] = {}
     error: Any = None
+    whole: set[Any] = set()
     for event in events:
         kind = text_of(event.get("type")) or ""
+        if kind == "response.output_item.done":
+            whole.add(_index(event))
         if kind in ("response.completed", "response.incomplete", "response.failed", "response.cancelled"):
             body = {**head, **as_dict(event.get("response"))}
             if not as_list(body.get("output")) and items:
@@ -164,13 +167,19 @@ def _responses_stream(events: Sequence[Event]) -> Iterator[Said]:
     elif head.get("background") is True:
         answer.raw, answer.waiting = text_of(head.get("status")), True
         yield answer
+    elif items and whole >= items.keys():  # only the end is missing, as where a file was shortened
+        yield answer
     else:
         yield answer.broken("", "", "end")
 
 
-def _responses_event(kind: str, event: Event, items: dict[Any, dict[str, Any]]) -> None:
+def _index(event: Event) -> Any:
     index = event.get("output_index", 0)
-    index = index if isinstance(index, int | str) else 0
+    return index if isinstance(index, int | str) else 0
+
+
+def _responses_event(kind: str, event: Event, items: dict[Any, dict[str, Any]]) -> None:
+    index = _index(event)
     if kind in ("response.output_item.added", "response.output_item.done"):
         items[index] = dict(as_dict(event.get("item")))
         return
