@@ -10,11 +10,11 @@ from agentsim.wire.base import ModelRequest
 
 
 class Agents:
-    """The agents of a scenario, as its requests show them."""
+    """The agents of a scenario, as its requests show them. Remembers nothing, so many sessions may share it."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
-        self._of_reply: dict[str, str | None] = {}
+        self.several = bool(scenario.agents)
         tools = dict(scenario.tools)
         for agent in scenario.agents.values():
             tools.update(agent.tools)
@@ -23,10 +23,8 @@ class Agents:
 
     def of(self, asked: ModelRequest) -> str | None:
         """The agent that sends this request; None is the main one."""
-        if not self._scenario.agents:
+        if not self.several:
             return None
-        if asked.offers is None and asked.parent in self._of_reply:
-            return self._of_reply[asked.parent]
         return self._by_system(asked.system or "") or self._by_tools(asked)
 
     def _by_system(self, system: str) -> str | None:
@@ -51,11 +49,6 @@ class Agents:
             if not agent.system and _clients(agent.tools) and _clients(agent.tools) <= offered
         ]
         return found[0] if len(found) == 1 else None
-
-    def saw(self, reply_id: str, asked: ModelRequest) -> None:
-        """Remember whose reply that was, for threads that go on without a system prompt."""
-        if self._scenario.agents:
-            self._of_reply[reply_id] = self.of(asked)
 
     def replies(self, agent: str | None) -> int:
         """How many replies an agent's script has."""

@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from agentsim.http.codecs import likely_codec
-from agentsim.http.provider import LARGEST_BODY, Endpoint
+from agentsim.http.provider import Endpoint
+from agentsim.http.reading import LARGEST_BODY
 from agentsim.wire.base import Complaint, HttpRequest, HttpResponse
 
 Scope = dict[str, Any]

@@ -9,7 +9,7 @@ from typing import Any
 
 from agentsim.core.events import Fault
 from agentsim.core.messages import Message, Reply
-from agentsim.wire.base import HttpRequest, read_json
+from agentsim.wire.base import read_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,3 @@ class SentRequest:
             return read_json(self.content)
         except ValueError:
             return None
-
-    @classmethod
-    def of(cls, number: int, request: HttpRequest, **more: Any) -> SentRequest:
-        """The entry of a request."""
-        return cls(number, request.method, request.url, request.headers, request.body, **more)

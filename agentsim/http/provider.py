@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from agentsim.core.events import Event, Fault, ModelFailed, ModelReplied, ModelRequested, RunStarted
@@ -18,9 +19,11 @@ from agentsim.core.messages import Message, Reply, ServerCall, ServerResult
 from agentsim.drive.clock import arrival
 from agentsim.errors import AgentsimError, ScriptError, ScriptExhausted, UnscriptedRequest
 from agentsim.http.agents import Agents
-from agentsim.http.codecs import KNOWN_PATHS, codec_of, likely_codec
+from agentsim.http.codecs import KNOWN_PATHS, likely_codec
 from agentsim.http.log import RefusedRequest, SentRequest
 from agentsim.http.pacing import paced
+from agentsim.http.reading import Reading, read
+from agentsim.http.rendering import encode
 from agentsim.http.threads import Thread, Threads, common
 from agentsim.scenario.model import Scenario
 from agentsim.scenario.play import Played, Player, RequestView
@@ -32,15 +35,10 @@ from agentsim.wire.base import (
     HttpResponse,
     ModelRequest,
     Refused,
-    Route,
-    read_json,
 )
 from agentsim.wire.memory import Memory
 
 Endpoint = Callable[[HttpRequest], HttpResponse]
-
-#: Bodies beyond this are refused unread, as the Messages API does.
-LARGEST_BODY = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +49,11 @@ class Settings:
         off: names of strictness rules that are switched off; "all" switches all off.
         real_time: whether the scenario's `seconds` are waited for.
         keep: whether requests and events are kept for the caller to look at.
-        prefix: stands before the ids of replies, so that many providers behind one address differ.
     """
 
     off: Collection[str] = ()
     real_time: bool = False
     keep: bool = True
-    prefix: str = ""
 
 
 class _Everything:
@@ -76,6 +72,11 @@ class _Everything:
 class Provider:
     """Plays one scenario to one piece of code under test.
 
+    Args:
+        scenario: what is played.
+        settings: how it behaves.
+        prefix: stands before the ids of replies, so that many providers behind one address differ.
+        agents: the scenario's, where many providers share them.
     Attributes:
         events: what happened, as a transcript has it.
         requests: every request, readable or not.
@@ -83,9 +84,16 @@ class Provider:
         errors: mistakes of the harness, to be raised when the session closes.
     """
 
-    def __init__(self, scenario: Scenario, settings: Settings | None = None) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        settings: Settings | None = None,
+        prefix: str = "",
+        agents: Agents | None = None,
+    ) -> None:
         self.scenario = scenario
-        self.settings = settings or Settings()
+        self.settings = settings or _DEFAULT
+        self.prefix = prefix
         self.player = Player(scenario)
         self.memory = Memory()
         self.events: list[Event] = []
@@ -95,7 +103,8 @@ class Provider:
         self.number = 0
         self.replies = 0
         self.failed_last = False
-        self._agents = Agents(scenario)
+        self._agents = agents or Agents(scenario)
+        self._agent_of: dict[str, str | None] = {}
         self._threads = Threads()
         self._names: dict[str, str] = {}
         self._lock = threading.RLock()
@@ -106,12 +115,8 @@ class Provider:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer one request."""
-        found = codec_of(request)
-        if found is None:
-            return self.unknown(request)
-        codec, route = found
-        body, wrong = parsed(request)
-        return self.answer(codec, route, request, body, wrong)
+        reading = read(request)
+        return self.unknown(request) if reading is None else self.answer(reading, request)
 
     def unknown(self, request: HttpRequest) -> HttpResponse:
         """The answer to a URL that no provider has."""
@@ -120,26 +125,20 @@ class Provider:
         complaint = Complaint("is_known", text, 404, "not_found_error")
         return likely_codec(request).refuse(complaint, self._tag(self._count()))
 
-    def answer(
-        self, codec: Codec, route: Route, request: HttpRequest, body: Any, wrong: Complaint | None = None
-    ) -> HttpResponse:
-        """Answer one request whose codec is known.
-
-        Args:
-            body: the parsed JSON; `wrong` says why there is none.
-        """
+    def answer(self, reading: Reading, request: HttpRequest) -> HttpResponse:
+        """Answer one request that was read."""
+        codec = reading.codec
         with self._lock:
             number = self._count()
             tag = self._tag(number)
-            entry = SentRequest.of(number, request, wire=codec.wire)
+            exchange = _Exchange()
             try:
-                complaint = codec.headers_complaint(request, self._off) or wrong
+                complaint = codec.headers_complaint(request, self._off) or reading.wrong
                 if complaint is not None:
                     raise Refused(complaint)
-                if route.operation != "generate":
-                    return codec.other(route, request, body, self.memory, tag)
-                entry, response = self._generate(codec, request, body, entry, tag)
-                return response
+                if reading.route.operation != "generate":
+                    return codec.other(reading.route, request, reading.body, self.memory, tag)
+                return self._generate(reading, request, exchange, tag)
             except Refused as refused:
                 self._note_refusal(number, refused.complaint)
                 return codec.refuse(refused.complaint, tag)
@@ -148,7 +147,7 @@ class Provider:
                 return codec.refuse(Complaint("harness", f"agentsim: {error}"), tag)
             finally:
                 if self.settings.keep:
-                    self.requests.append(entry)
+                    self.requests.append(exchange.logged(number, request, codec.wire))
 
     def fits(self, messages: tuple[Message, ...]) -> int:
         """How well a conversation goes on what this session has seen; 0: not at all."""
@@ -160,7 +159,7 @@ class Provider:
             return self.number
 
     def _tag(self, number: int) -> str:
-        return f"{self.settings.prefix}{number}"
+        return f"{self.prefix}{number}"
 
     def _note_refusal(self, number: int, complaint: Complaint) -> None:
         self.refused.append(RefusedRequest(number, complaint.rule, complaint.message))
@@ -169,34 +168,43 @@ class Provider:
 
     # --- replies -----------------------------------------------------------------------------------------------
 
-    def _generate(
-        self, codec: Codec, request: HttpRequest, body: Any, entry: SentRequest, tag: str
-    ) -> tuple[SentRequest, HttpResponse]:
-        asked = self._read(codec, request, body)
-        if complaint := codec.body_complaint(asked, self._off):
-            raise Refused(complaint)
+    def _generate(self, reading: Reading, request: HttpRequest, exchange: _Exchange, tag: str) -> HttpResponse:
+        codec = reading.codec
+        asked = self._read(reading, request)
         history = codec.history(asked, self.memory)
-        agent = self._agents.of(asked)
+        agent = self._agent(asked)
         thread = self._threads.find(history, agent)
         kept = common(thread.history, history)
+        exchange.messages, exchange.offered, exchange.agent = history, asked.offered, agent
         self._record(ModelRequested(kept, history[kept:], agent, asked.offered, thread.number))
         self._judge(codec, asked, history, thread, kept)
-        entry = replace(entry, messages=history, offered=asked.offered, agent=agent)
         played = self._next(asked, history, agent)
         self.failed_last = played.fault is not None
-        reply, fault = self._said(played, asked)
-        response = self._encode(codec, asked, played, reply, fault, tag)
-        if reply is not None:
-            self._remember(codec, asked, history, reply, tag)
-        return replace(entry, reply=reply, fault=fault), response
+        exchange.reply, exchange.fault = self._said(played, asked)
+        response = self._encode(codec, asked, played, exchange, tag)
+        if exchange.reply is not None:
+            self._remember(codec, asked, history, exchange.reply, tag)
+        return response
 
-    def _read(self, codec: Codec, request: HttpRequest, body: Any) -> ModelRequest:
+    def _read(self, reading: Reading, request: HttpRequest) -> ModelRequest:
         """The request in neutral words, server tools under the names that the scenario gave them."""
-        items = body.get("messages") or body.get("input") if isinstance(body, dict) else None
-        asked = codec.decode_request(request, body, self._threads.like(items), self.memory)
-        if not self._names:
-            return asked
-        return replace(asked, messages=tuple(map(self._renamed, asked.messages)))
+        codec, body, asked = reading.codec, reading.body, reading.asked
+        complaint = reading.complaint
+        if asked is None:
+            items = body.get("messages") or body.get("input") if isinstance(body, dict) else None
+            asked = codec.decode_request(request, body, self._threads.like(items), self.memory)
+            complaint = codec.body_complaint(asked, self._off)
+        elif complaint is not None and self._off:
+            complaint = codec.body_complaint(asked, self._off)
+        if complaint is not None:
+            raise Refused(complaint)
+        return replace(asked, messages=tuple(map(self._renamed, asked.messages))) if self._names else asked
+
+    def _agent(self, asked: ModelRequest) -> str | None:
+        """Whose request it is; a thread that goes on without a system prompt is still its agent's."""
+        if asked.offers is None and asked.parent in self._agent_of:
+            return self._agent_of[asked.parent]
+        return self._agents.of(asked)
 
     def _renamed(self, message: Message) -> Message:
         """Server calls and results with the scenario's names for them, where the wire has none."""
@@ -257,33 +265,26 @@ class Provider:
                 blocks[index] = replace(block, name=name)
         return reply if all(map(_same, blocks, reply.blocks)) else replace(reply, blocks=tuple(blocks))
 
-    def _encode(
-        self,
-        codec: Codec,
-        asked: ModelRequest,
-        played: Played,
-        reply: Reply | None,
-        fault: Fault | None,
-        tag: str,
-    ) -> HttpResponse:
-        size = played.characters_per_chunk
-        if reply is not None:
-            response = codec.encode_reply(reply, asked, tag, size)
-            seconds = arrival(reply, played.pace, size).seconds
-            self.replies += 1
-            self._record(ModelReplied(reply, seconds))
-        else:
+    def _encode(self, codec: Codec, asked: ModelRequest, played: Played, exchange: _Exchange, tag: str) -> HttpResponse:
+        size, pace, reply, fault = played.characters_per_chunk, played.pace, exchange.reply, exchange.fault
+        if reply is None:
             assert fault is not None
             response = codec.encode_fault(fault, asked, tag, size)
-            partial = fault.partial or Reply()
-            self._record(ModelFailed(fault, arrival(partial, played.pace, size).seconds))
-        return paced(response, played.pace) if self.settings.real_time else response
+            self._record(ModelFailed(fault, arrival(fault.partial or Reply(), pace, size).seconds))
+        else:
+            make = codec.encode_reply if self.settings.real_time else partial(encode, codec)
+            response = make(reply, asked, tag, size)
+            self.replies += 1
+            if self.settings.keep:
+                self._record(ModelReplied(reply, arrival(reply, pace, size).seconds))
+        return paced(response, pace) if self.settings.real_time else response
 
     def _remember(
         self, codec: Codec, asked: ModelRequest, history: tuple[Message, ...], reply: Reply, tag: str
     ) -> None:
         self.memory.saw(reply)
-        self._agents.saw(codec.reply_id(tag), asked)
+        if self._agents.several:
+            self._agent_of[codec.reply_id(tag)] = self._agent(asked)
         codec.keep(asked, (*history, Message("assistant", reply.blocks)), reply, tag, self.memory)
 
     def _record(self, event: Event) -> None:
@@ -295,14 +296,31 @@ def _same(one: Any, other: Any) -> bool:
     return one is other
 
 
-def parsed(request: HttpRequest) -> tuple[Any, Complaint | None]:
-    """A request's body as JSON, or why it is none."""
-    if len(request.body) > LARGEST_BODY:
-        return None, Complaint("body_is_small_enough", "Request exceeds the maximum size", 413, "request_too_large")
-    if not request.body and request.method != "POST":
-        return None, None
-    try:
-        return read_json(request.body), None
-    except ValueError as error:
-        text = f"The request body is not valid JSON: {error}"
-        return None, Complaint("body_is_json", text)
+@dataclass(slots=True)
+class _Exchange:
+    """What is known of one request for a reply; filled as it becomes known."""
+
+    messages: tuple[Message, ...] = ()
+    offered: tuple[str, ...] | None = None
+    agent: str | None = None
+    reply: Reply | None = None
+    fault: Fault | None = None
+
+    def logged(self, number: int, request: HttpRequest, wire: str) -> SentRequest:
+        """The entry of the log."""
+        return SentRequest(
+            number,
+            request.method,
+            request.url,
+            request.headers,
+            request.body,
+            wire,
+            self.messages,
+            self.offered,
+            self.agent,
+            self.reply,
+            self.fault,
+        )
+
+
+_DEFAULT = Settings()

@@ -9,65 +9,18 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
 from urllib.parse import unquote
 
 from agentsim.errors import AgentsimError, UnscriptedRequest
 from agentsim.http.agents import Agents
-from agentsim.http.codecs import codec_of
-from agentsim.http.provider import Provider, Settings, parsed
+from agentsim.http.provider import Provider, Settings
+from agentsim.http.reading import Opening, Reading, read
 from agentsim.scenario.model import Scenario
-from agentsim.wire.base import Codec, Complaint, HttpRequest, HttpResponse, Refused
+from agentsim.wire.base import Complaint, HttpRequest, HttpResponse, Refused
 
 #: So many sessions are alive under one name and key, and in all; the oldest are forgotten.
 MOST_ALIKE = 64
 MOST = 4096
-
-
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """What a body shows of its conversation before it is read.
-
-    Args:
-        prompt: text of the first user message.
-        begins: it holds no reply yet and continues nothing that is stored.
-        parent: id of the stored reply that it continues.
-    """
-
-    prompt: str
-    begins: bool
-    parent: str | None = None
-
-
-def opening(body: Any) -> Opening:
-    """The opening of a request of any provider."""
-    if not isinstance(body, dict):
-        return Opening("", True)
-    thread = body.get("thread")
-    parent = thread.get("previous_message_id") if isinstance(thread, dict) else body.get("previous_response_id")
-    items = body.get("messages") or body.get("input") or body.get("contents") or []
-    if isinstance(items, str):
-        return Opening(items, parent is None, parent)
-    prompt, replied = "", False
-    for item in items if isinstance(items, list) else ():
-        if not isinstance(item, dict):
-            continue
-        role = item.get("role")
-        if role == "user" and not prompt:
-            prompt = _text(item.get("content", item.get("parts")))
-        if role in ("assistant", "model") or (role is None and item.get("type") != "message"):
-            replied = True
-            break
-    begins = not replied and parent is None and not body.get("conversation")
-    return Opening(prompt, begins, parent if isinstance(parent, str) else None)
-
-
-def _text(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else ()
-    return "".join(str(part.get("text", "")) for part in parts if isinstance(part, dict))
 
 
 def api_key(request: HttpRequest) -> str:
@@ -90,6 +43,7 @@ class Sessions:
         self._settings = settings or Settings(keep=False)
         self._opened: dict[str, Provider] = {}
         self._alive: OrderedDict[tuple[str, str], list[Provider]] = OrderedDict()
+        self._agents: dict[str, Agents] = {}
         self._made = 0
         self._lock = threading.RLock()
         self._by_prompt: dict[str, str] = {}
@@ -111,19 +65,17 @@ class Sessions:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer one request."""
-        found = codec_of(request)
-        if found is None:
+        reading = read(request)
+        if reading is None:
             return Provider(_NOTHING, self._settings).unknown(request)
-        codec, route = found
-        body, wrong = parsed(request)
         try:
-            provider = self.provider(codec, request, body)
+            provider = self.provider(reading, request)
         except AgentsimError as error:
             complaint = Complaint("is_known", f"agentsim: {error}", 404, "not_found_error")
-            return codec.refuse(complaint, str(self._made))
-        return provider.answer(codec, route, request, body, wrong)
+            return reading.codec.refuse(complaint, str(self._made))
+        return provider.answer(reading, request)
 
-    def provider(self, codec: Codec, request: HttpRequest, body: Any) -> Provider:
+    def provider(self, reading: Reading, request: HttpRequest) -> Provider:
         """The session that a request belongs to; made where it begins one.
 
         Raises:
@@ -135,11 +87,10 @@ class Sessions:
             opened = self._opened.get(name or key)
             if opened is not None:
                 return opened
-            start = opening(body)
-            scenario, rest = self._scenario(name, start)
+            scenario, rest = self._scenario(name, reading.opening)
             if rest is not None:
                 return self._named(scenario, f"{scenario}:{rest}")
-            return self._of_client(scenario, key, codec, request, body, start)
+            return self._of_client(scenario, key, reading, request)
 
     def _scenario(self, name: str | None, start: Opening) -> tuple[str, str | None]:
         """The scenario's name, and what stands behind the colon."""
@@ -176,39 +127,34 @@ class Sessions:
                 del self._opened[next(iter(self._opened))]
         return provider
 
-    def _of_client(
-        self, scenario: str, key: str, codec: Codec, request: HttpRequest, body: Any, start: Opening
-    ) -> Provider:
+    def _of_client(self, scenario: str, key: str, reading: Reading, request: HttpRequest) -> Provider:
         alive = self._alive.setdefault((scenario, key), [])
-        if start.begins:
-            if alive and self._goes_on(alive[-1], codec, request, body, start):
+        if reading.opening.begins:
+            if alive and self._goes_on(alive[-1], scenario, reading, request):
                 return alive[-1]
         elif alive:
-            return alive[-1] if len(alive) == 1 else _best(alive, codec, request, body, start)
+            return alive[-1] if len(alive) == 1 else _best(alive, reading, request)
         alive.append(self._new(scenario))
         if len(alive) > MOST_ALIKE:
             del alive[0]
-        self._alive.move_to_end((scenario, key))
         if len(self._alive) > MOST:
             self._alive.popitem(last=False)
         return alive[-1]
 
-    def _goes_on(self, last: Provider, codec: Codec, request: HttpRequest, body: Any, start: Opening) -> bool:
+    def _goes_on(self, last: Provider, scenario: str, reading: Reading, request: HttpRequest) -> bool:
         """Whether a request without any reply in it still belongs to the session before."""
         if last.replies == 0 or last.failed_last or request.headers.get("x-stainless-retry-count", "0") != "0":
             return True
-        if start.prompt in last.scenario.prompts[1:]:
+        if reading.opening.prompt in last.scenario.prompts[1:]:
             return True
-        if not last.scenario.agents:
-            return False
-        try:
-            return Agents(last.scenario).of(codec.decode_request(request, body)) is not None
-        except Refused:
-            return False
+        agents = self._agents[scenario]
+        return agents.several and reading.asked is not None and agents.of(reading.asked) is not None
 
     def _new(self, scenario: str) -> Provider:
         self._made += 1
-        return Provider(self.scenarios[scenario], replace(self._settings, prefix=f"{self._made}x"))
+        if scenario not in self._agents:
+            self._agents[scenario] = Agents(self.scenarios[scenario])
+        return Provider(self.scenarios[scenario], self._settings, f"{self._made}x", self._agents[scenario])
 
 
 _NOTHING = Scenario("nothing")
@@ -222,13 +168,14 @@ def _name(request: HttpRequest, key: str) -> str | None:
     return key[4:] if key.startswith("sim-") else None
 
 
-def _best(alive: list[Provider], codec: Codec, request: HttpRequest, body: Any, start: Opening) -> Provider:
+def _best(alive: list[Provider], reading: Reading, request: HttpRequest) -> Provider:
     """The session whose conversation this request goes on; the latest, where several could be."""
-    if start.parent is not None:
-        stored = (provider for provider in reversed(alive) if start.parent in provider.memory.turns)
+    parent = reading.opening.parent
+    if parent is not None:
+        stored = (provider for provider in reversed(alive) if parent in provider.memory.turns)
         return next(stored, alive[-1])
     try:
-        messages = codec.decode_request(request, body).messages
+        messages = reading.codec.decode_request(request, reading.body).messages
     except Refused:
         return alive[-1]
     return max(reversed(alive), key=lambda provider: provider.fits(messages))

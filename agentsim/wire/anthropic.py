@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Hashable, Iterator
 from typing import Any
 
 from agentsim.core.events import Fault
@@ -183,6 +183,11 @@ class AnthropicCodec:
             return HttpResponse(200, _headers("application/json", tag), (dumps(message).encode(),))
         chunks, pieces = anthropic_stream.encode(reply, message, size, close_cut=self._closes_cut(asked))
         return HttpResponse(200, _headers(_EVENTS, tag), chunks, pieces)
+
+    def variant(self, asked: ModelRequest) -> Hashable | None:
+        """The model, whether it streams, its stop sequence, and fine-grained streaming."""
+        stop = asked.body.get("stop_sequences")
+        return asked.model, asked.stream, str(stop) if stop else None, self._closes_cut(asked)
 
     def _closes_cut(self, asked: ModelRequest) -> bool:
         """With fine-grained tool streaming a cut call's block is never closed."""

@@ -7,7 +7,7 @@ remembers nothing. Whoever serves it keeps the conversations and passes them in.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 from urllib.parse import parse_qs
@@ -269,6 +269,9 @@ class Codec(Protocol):
         Raises:
             CannotExpress: this wire has no way to say it.
         """
+
+    def variant(self, asked: ModelRequest) -> Hashable | None:
+        """All of a request that the encoding of a reply depends on; None where that is much."""
 
     def encode_fault(self, fault: Fault, asked: ModelRequest, tag: str, size: int | None = None) -> HttpResponse:
         """A fault before or inside the reply."""

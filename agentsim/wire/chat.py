@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from typing import Any
 
 from agentsim.core.events import Fault
@@ -131,6 +131,12 @@ class ChatCodec:
             return openai.json_response(self._completion(reply, asked, tag), tag)
         chunks, pieces = self._stream(reply, asked, tag, Pieces(size))
         return HttpResponse(200, openai.answer_headers(openai.EVENTS, tag), chunks, pieces)
+
+    def variant(self, asked: ModelRequest) -> Hashable | None:
+        """The model, whether it streams, and what the reply is to hold."""
+        body = asked.body
+        with_usage = bool((body.get("stream_options") or {}).get("include_usage"))
+        return asked.model, asked.stream, with_usage, _count(asked), bool(body.get("logprobs"))
 
     def _completion(self, reply: Reply, asked: ModelRequest, tag: str) -> Json:
         message = message_to_wire(reply)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from typing import Any
 
 from agentsim.core.events import Fault
@@ -166,6 +166,10 @@ class GeminiCodec:
             return _json(self._response(reply, asked, tag, parts, last=True))
         chunks, pieces = self._stream(reply, asked, tag, Pieces(size))
         return HttpResponse(200, (("content-type", "text/event-stream"),), chunks, pieces)
+
+    def variant(self, asked: ModelRequest) -> Hashable | None:
+        """The model, and whether it streams."""
+        return asked.model, asked.stream
 
     def _response(self, reply: Reply, asked: ModelRequest, tag: str, parts: list[Json], *, last: bool) -> Json:
         candidate: Json = {"content": {"role": "model", "parts": parts}, "index": 0}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Hashable, Iterator
 from typing import Any
 
 from agentsim.core.events import Fault
@@ -28,6 +28,8 @@ from agentsim.wire.base import (
 from agentsim.wire.memory import Memory, Turn
 from agentsim.wire.responses_items import message_from_wire, output_of
 
+#: Parameters that change nothing of the response but what `variant` holds.
+_PLAIN = frozenset({"input", "instructions", "model", "store", "stream"})
 _SEALED = "reasoning.encrypted_content"
 
 
@@ -129,6 +131,13 @@ class ResponsesCodec:
             return openai.json_response(response, tag)
         chunks, pieces = responses_stream.encode(response, size)
         return HttpResponse(200, openai.answer_headers(openai.EVENTS, tag), chunks, pieces)
+
+    def variant(self, asked: ModelRequest) -> Hashable | None:
+        """A response repeats most of its request; one that says nothing special is the same for all."""
+        instructions = asked.body.get("instructions")
+        if asked.body.keys() <= _PLAIN and (instructions is None or isinstance(instructions, str)):
+            return asked.model, asked.stream, asked.keeps, instructions
+        return None
 
     def _response(self, reply: Reply, asked: ModelRequest, tag: str) -> Json:
         if problem := cannot_express(reply, RESPONSES):

@@ -10,7 +10,6 @@ A history is the whole conversation, threads resolved. Adjacent messages of one 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -26,6 +25,7 @@ from agentsim.core.messages import (
 )
 from agentsim.core.wires import ANTHROPIC, CHAT, RESPONSES
 
+_SERVER = (ServerCall, ServerResult)
 LEGAL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 LEGAL_TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 
@@ -128,8 +128,11 @@ class _Claude:
     place: Callable[[int], int]
 
     def broken(self) -> Iterator[Broken]:
-        groups = list(_groups(self.history, self.new_from))
         yield from self.contents()
+        if not any(message.role == "assistant" for message in self.history):
+            yield from self.orphans()
+            return
+        groups = list(_groups(self.history, self.new_from))
         yield from self.ids()
         before = self.group_before(groups)
         for index, group in enumerate(groups):
@@ -139,9 +142,16 @@ class _Claude:
             elif not (after is None and self.is_pause(group)):
                 yield from self.answered(group, after)
             before = group
-        yield from self.server_calls()
+        if any(type(part) in _SERVER for message in self.history for part in message.content):
+            yield from self.server_calls()
         if groups and groups[-1].role == "assistant":
             yield from self.final_assistant(groups[-1])
+
+    def orphans(self) -> Iterator[Broken]:
+        """Results in a history that holds no reply at all."""
+        if any(type(part) is ToolResult for message in self.history for part in message.content):
+            for group in _groups(self.history, self.new_from):
+                yield from self.results(group, None)
 
     def group_before(self, groups: list[_Group]) -> _Group | None:
         if not groups or groups[0].first == 0:
@@ -307,7 +317,7 @@ def _tool_names(tools: Collection[str]) -> Iterator[Broken]:
         if not LEGAL_TOOL_NAME.fullmatch(name):
             text = f"tools.{index}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'"
             yield Broken("tool_names_are_legal", text)
-    if any(count > 1 for count in Counter(tools).values()):
+    if len(set(tools)) < len(tools):
         yield Broken("tool_names_are_unique", "tools: Tool names must be unique.")
 
 
