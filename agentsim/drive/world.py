@@ -21,14 +21,13 @@ from agentsim.core.events import (
 )
 from agentsim.core.messages import Message, Reply
 from agentsim.drive.clock import Arrival, arrival, schedule
-from agentsim.scenario.model import FOREVER, Pace, Scenario
+from agentsim.scenario.model import FOREVER, Scenario
 from agentsim.scenario.play import Played, Player, RequestView, ToolScripts
 
 #: Under a limit that does fire, an endless script is still given up after so many requests: nobody waits for more.
 PATIENCE = 50_000
 
 #: What most replies have: everything arrives at once.
-NO_PACE = Pace()
 AT_ONCE = Arrival(0.0)
 
 Function = Callable[..., Any]
@@ -86,7 +85,8 @@ class World:
         if fault is not None and fault.in_stream and not self._streamed and fault.partial is not None:
             fault = None
         reply = played.reply if played.reply is not None else (played.fault.partial if played.fault else None)
-        if played.pace == NO_PACE and fault is None and reply is not None:
+        pace = played.entry.pace
+        if fault is None and reply is not None and not (pace.first or pace.per_chunk or pace.tail):
             self._arrival = AT_ONCE
             return ModelReplied(reply)
         self._arrival = arrival(reply or Reply(), played.pace, played.characters_per_chunk)
@@ -112,12 +112,12 @@ class World:
 
     def settle(self, action: RunTools, outputs: Sequence[Output]) -> Event:
         """The event of a round whose calls gave `outputs`."""
-        if self._timeless and not any(output.seconds for output in outputs):
-            runs = tuple(
+        if self._timeless and not any([output.seconds for output in outputs]):
+            runs = [
                 ToolRun(call.call_id, call.name, call.input, output.value, output.is_error, output.raised)
                 for call, output in zip(action.calls, outputs, strict=True)
-            )
-            return ToolsRan(runs)
+            ]
+            return ToolsRan(tuple(runs))
         ready, ended = None, 0.0
         if action.eager:
             ended = self._arrival.seconds

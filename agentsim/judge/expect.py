@@ -28,10 +28,17 @@ def unmet(result: Result) -> list[str]:
             problem = _runs_problem(wanted, result)
         else:
             given = given if given is not None else _facts(result)
-            problem = None if given.get(key) == wanted else f"expected {_json(wanted)}, but it is {_json(given.get(key))}"
+            problem = None if _meets(given.get(key), wanted) else f"expected {_json(wanted)}, but it is {_json(given.get(key))}"
         if problem:
             problems.append(f"{key}: {problem}")
     return problems
+
+
+def _meets(given: Any, wanted: Any) -> bool:
+    """A mapping asks only for the keys that it names: `error: {type: …}`."""
+    if isinstance(wanted, Mapping) and isinstance(given, Mapping):
+        return all(key in given and _meets(given[key], value) for key, value in wanted.items())
+    return bool(given == wanted)
 
 
 def _facts(result: Result) -> dict[str, Any]:

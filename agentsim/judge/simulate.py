@@ -44,23 +44,23 @@ class Play:
     max_calls: int = 100
     functions: Mapping[str, Function] = field(default_factory=dict)
 
-    def transcript(self, limit: float | None) -> tuple[Transcript, int]:
+    def transcript(self, limit: float | None, is_default: bool = False) -> tuple[Transcript, int]:
         """One run, and how many replies it left unused."""
         started = self._not_started(limit)
         if started is not None:
             return started, _scripted_replies(self.scenario)
-        setup, world = self._prepare(limit)
+        setup, world = self._prepare(limit, is_default)
         return drive(setup, world), world.player.unused
 
-    async def atranscript(self, limit: float | None) -> tuple[Transcript, int]:
+    async def atranscript(self, limit: float | None, is_default: bool = False) -> tuple[Transcript, int]:
         """The same, awaiting tools that are coroutine functions."""
         started = self._not_started(limit)
         if started is not None:
             return started, _scripted_replies(self.scenario)
-        setup, world = self._prepare(limit)
+        setup, world = self._prepare(limit, is_default)
         return await adrive(setup, world), world.player.unused
 
-    def _prepare(self, limit: float | None) -> tuple[Setup, World]:
+    def _prepare(self, limit: float | None, is_default: bool) -> tuple[Setup, World]:
         bound = self.style.read_limit(limit) if limit is not None else None
         assert self.wire is not None
         scenario = self.scenario
@@ -79,6 +79,7 @@ class Play:
             self.output,
             (scenario.price.input, scenario.price.output) if scenario.price else None,
             self.options,
+            is_default,
         )
         world = World(
             scenario,
@@ -104,12 +105,12 @@ class Play:
     def result(self, limit: Any) -> Result:
         """One run at this limit (DEFAULT: the SDK's own)."""
         value = self._value(limit)
-        return self._result(value, limit == DEFAULT, *self.transcript(value))
+        return self._result(value, limit == DEFAULT, *self.transcript(value, limit == DEFAULT))
 
     async def aresult(self, limit: Any) -> Result:
         """The same, awaiting tools that are coroutine functions."""
         value = self._value(limit)
-        return self._result(value, limit == DEFAULT, *await self.atranscript(value))
+        return self._result(value, limit == DEFAULT, *await self.atranscript(value, limit == DEFAULT))
 
     def _value(self, limit: Any) -> float | None:
         if limit == DEFAULT and getattr(self.options, "sets_limit", False):
