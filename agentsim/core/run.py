@@ -103,6 +103,7 @@ class Setup:
         output: says what is wrong with a structured output; None where none is asked for.
         price: USD per million tokens, input and output.
         options: what `style.configure` made of the option tree.
+        limit_is_default: nobody set the knob; its default may mean more than the same value does.
     """
 
     style: Style
@@ -118,6 +119,7 @@ class Setup:
     output: Callable[[Any], str | None] | None = None
     price: tuple[float, float] | None = None
     options: Any = None
+    limit_is_default: bool = False
 
 
 @dataclass(slots=True)

@@ -78,10 +78,10 @@ class Transcript(Sequence[Event]):
 
     @cached_property
     def tool_rounds(self) -> int:
-        """Replies with at least one run."""
+        """Replies with at least one run; one that broke off is one too, where an SDK took it for whole."""
         rounds, counted = 0, False
         for event in self.events:
-            if type(event) is ModelReplied:
+            if type(event) in (ModelReplied, ModelFailed):
                 counted = False
             elif type(event) is ToolsRan and event.runs and not counted:
                 rounds, counted = rounds + 1, True
