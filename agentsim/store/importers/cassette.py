@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from agentsim.store.importers.source import Source
+from agentsim.store.importers.source import Source, reason
 
 _TOP = re.compile(rb"^(interactions|requests|responses):", re.MULTILINE)
 
@@ -29,7 +29,7 @@ def load_yaml(source: Source) -> Any:
         line = error.problem_mark.line + 1 if error.problem_mark else 0
         raise source.error(f"broken YAML: {error.problem or error.context}", line) from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise source.error(f"broken YAML: {' '.join(str(error).split())[:200]}") from None
+        raise source.error(f"broken YAML: {' '.join(reason(error).split())[:200]}") from None
 
 
 def _loader() -> Any:
