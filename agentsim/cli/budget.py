@@ -6,12 +6,25 @@ from typing import Any
 
 import click
 
-from agentsim.cli.common import console, echo_json, format_option, option_trees, options_option, scenarios_of, set_option
+from agentsim.cli.common import (
+    console,
+    echo_json,
+    format_option,
+    option_trees,
+    options_option,
+    scenarios_of,
+    set_option,
+)
 
 
 @click.command("budget")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--percentile", type=click.FloatRange(0, 100, min_open=True), default=100, help="Share of the runs that has to finish.")
+@click.option(
+    "--percentile",
+    type=click.FloatRange(0, 100, min_open=True),
+    default=100,
+    help="Share of the runs that has to finish.",
+)
 @click.option("--style", "styles", multiple=True, metavar="NAME", help="A style or all of an SDK's; repeatable.")
 @set_option
 @options_option
@@ -55,6 +68,13 @@ def _table(needs: list[Any], percentile: float) -> Any:
     for need in needs:
         default = "none" if need.style.default is None else f"{need.style.default:g}"
         cut = f"{need.cut} of {runs}" if need.cut else ""
-        cells = [need.style.name, "none" if need.limit is None else str(need.limit), need.style.unit, need.style.knob, default, cut]
+        cells = [
+            need.style.name,
+            "none" if need.limit is None else str(need.limit),
+            need.style.unit,
+            need.style.knob,
+            default,
+            cut,
+        ]
         table.add_row(*map(Text, cells))
     return table

@@ -52,9 +52,7 @@ def command(
 
     scenario = scenarios_of([file])[0]
     trees = option_trees(sets, options_file, [style])
-    result = run(
-        scenario, style, limit=limit, wire=wire, stream=stream, options=trees.get(style), max_calls=max_calls
-    )
+    result = run(scenario, style, limit=limit, wire=wire, stream=stream, options=trees.get(style), max_calls=max_calls)
     if format_ == "json":
         echo_json(result.to_dict(full_requests=requests == "full"))
     else:

@@ -113,11 +113,11 @@ class World:
     def settle(self, action: RunTools, outputs: Sequence[Output]) -> Event:
         """The event of a round whose calls gave `outputs`."""
         if self._timeless and not any([output.seconds for output in outputs]):
-            runs = [
+            at_once = [
                 ToolRun(call.call_id, call.name, call.input, output.value, output.is_error, output.raised)
                 for call, output in zip(action.calls, outputs, strict=True)
             ]
-            return ToolsRan(tuple(runs))
+            return ToolsRan(tuple(at_once))
         ready, ended = None, 0.0
         if action.eager:
             ended = self._arrival.seconds

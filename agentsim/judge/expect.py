@@ -28,7 +28,11 @@ def unmet(result: Result) -> list[str]:
             problem = _runs_problem(wanted, result)
         else:
             given = given if given is not None else _facts(result)
-            problem = None if _meets(given.get(key), wanted) else f"expected {_json(wanted)}, but it is {_json(given.get(key))}"
+            problem = (
+                None
+                if _meets(given.get(key), wanted)
+                else f"expected {_json(wanted)}, but it is {_json(given.get(key))}"
+            )
         if problem:
             problems.append(f"{key}: {problem}")
     return problems

@@ -148,7 +148,9 @@ _COLUMNS: tuple[tuple[str, str, Callable[[Result], str], int], ...] = (
 )
 
 #: What each column is, under the table.
-LEGEND = "* the SDK's default. least: the smallest limit that is enough. refused: requests that the real API would reject."
+LEGEND = (
+    "* the SDK's default. least: the smallest limit that is enough. refused: requests that the real API would reject."
+)
 
 _COLOURS = {"answer": "green", "stopped": "yellow", "error": "red"}
 

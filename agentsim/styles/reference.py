@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator
+from functools import partial
 from typing import Any
 
 from agentsim.core.actions import Action
@@ -68,7 +69,7 @@ def loop(run: Run) -> Generator[Action, Event, Outcome]:
             continue
         if not seen.cut and run.limit is not None and run.count >= run.limit:
             return _limit(run)
-        settled = yield from run.settle(seen.calls, lambda call: _refuse(run, seen, call), _render)
+        settled = yield from run.settle(seen.calls, partial(_refuse, run, seen), _render)
         run.answer_with(settled.results)
         if ending := _early_end(run, seen, settled):
             return ending
@@ -105,7 +106,9 @@ def _unfinished(run: Run, seen: Seen) -> Outcome | None:
 def _refuse(run: Run, seen: Seen, call: SeenCall) -> ToolResult | None:
     """The error result of a call that must not run; None where it may, or where it is handed back."""
     if seen.cut:
-        return _error(call, "The output limit cut this reply, so this call was not run. Send it again, with less in one reply.")
+        return _error(
+            call, "The output limit cut this reply, so this call was not run. Send it again, with less in one reply."
+        )
     problem = run.problem(call)
     if problem == "unknown":
         offered = ", ".join(run.tools) or "none"

@@ -16,7 +16,9 @@ from agentsim.styles import all_styles
 KEY = {"type": "object", "properties": {"key": {"type": "string"}}, "required": ["key"]}
 
 TOOLS = {
-    "lookup": ToolSpec("lookup", schema=KEY, outcomes=(ToolOutcome("returns", "value of {key}"),), problem=input_check(KEY)),
+    "lookup": ToolSpec(
+        "lookup", schema=KEY, outcomes=(ToolOutcome("returns", "value of {key}"),), problem=input_check(KEY)
+    ),
     "boom": ToolSpec("boom", outcomes=(ToolOutcome("raises", "boom failed"),)),
     "slow": ToolSpec("slow", outcomes=(ToolOutcome("returns", "ok"),), seconds=(0.5, 2.0), read_only=True),
     "failing": ToolSpec("failing", outcomes=(ToolOutcome("fails", "no"), ToolOutcome("returns", {"a": [1, None]}))),
