@@ -26,7 +26,7 @@ class Session:
     Attributes:
         run, options: of the loop.
         strict: tools are checked as WorkflowAgent does.
-        steps: the finished ones; `text`: the last one's.
+        steps: the finished ones; `text`, `finish`: the last one's.
         waiting: calls that somebody is asked to approve.
         said: the messages that the caller gets back and keeps; `base` is what the caller had before.
         error: type and message of the first error that a stream emitted while it went on.
@@ -37,7 +37,7 @@ class Session:
         self.run, self.strict = run, strict
         self.options: Options = run.options or Options()
         self.steps: list[Step] = []
-        self.text = ""
+        self.text, self.finish = "", "other"
         self.waiting: list[Call] = []
         self.said: list[Message] = []
         self.base = list(run.history)
@@ -46,10 +46,13 @@ class Session:
         self.pending: set[str] = set()
         self.began = run.ledger.clock
         options = self.options
-        self._prepare_step = options.prepare_step.start() if options.prepare_step else None
-        self._repair = options.repair.start() if options.repair else None
-        self._on_step_end = options.on_step_end.start() if options.on_step_end else None
-        self.conditions = [(condition, condition.start()) for condition in options.stop_when or ()]
+        started = run.memory.setdefault("functions", {})  # a function of the user's lives on over prompts and resumes
+        for name in ("prepare_step", "repair", "on_step_end"):
+            own = getattr(options, name)
+            started.setdefault(name, own.start() if own else None)
+        started.setdefault("conditions", [(condition, condition.start()) for condition in options.stop_when or ()])
+        self._prepare_step, self._repair = started["prepare_step"], started["repair"]
+        self._on_step_end, self.conditions = started["on_step_end"], started["conditions"]
         run.offered = None
 
     # -- before a request -----------------------------------------------------------------------------------------
@@ -90,6 +93,15 @@ class Session:
     def late(self) -> bool:
         """Whether it has gone off."""
         return self.deadline is not None and self.run.ledger.clock >= self.deadline
+
+    @property
+    def given_up(self) -> tuple[str, str, str] | None:
+        """Name and message of the caller's giving up, and the contract's `ended`; None where nobody has."""
+        if self.run.aborted:
+            return "AbortError", "This operation was aborted", "aborted"
+        if self.late or self.run.timed_out:
+            return "TimeoutError", "The operation was aborted due to timeout", "timeout"
+        return None
 
     @property
     def retry(self) -> Retry:
@@ -165,7 +177,11 @@ class Session:
     def use(self, calls: Sequence[Call], *, one_by_one: bool = False) -> Generator[Action, Event, list[ToolResult]]:
         """Run tools; their outputs as they are sent."""
         to_run = [ToRun(call.id, call.name, call.input, timeout=self.options.tool) for call in calls]
-        runs = yield from self.run.use(to_run, workers=1 if one_by_one else self.options.concurrency)
+        workers = 1 if one_by_one else None if self.strict else self.options.concurrency
+        deadline = (
+            self.deadline if self.run.streamed else None
+        )  # a stream ends at once, generateText waits for its tools
+        runs = yield from self.run.use(to_run, workers=workers, deadline=deadline)
         return [wire.output(self.run.wire, run) for run in runs]
 
     def resume(self, waiting: Sequence[Call], answers: Sequence[Decision], *, one_by_one: bool = False) -> Steps:
@@ -198,7 +214,9 @@ class Session:
         usage = seen.reply.usage or Usage()
         tokens = usage.input_tokens + usage.output_tokens
         tokens += usage.cache_read_input_tokens + usage.cache_creation_input_tokens
-        self.steps.append(Step(tuple(call.name for call in calls if call.error is None), tokens))
+        shown = [call for call in calls if call.error is None or not self.strict]
+        names = [call.name for call in shown] + [b.name for b in seen.reply.blocks if isinstance(b, ServerCall)]
+        self.steps.append(Step(tuple(names), tokens))
         self.run.count += 1
         self.text = wire.shown_text(seen)
 
@@ -215,8 +233,10 @@ class Session:
         return self.run.limit is not None and self.run.count == self.run.limit
 
     def keep(self, outcome: Outcome) -> None:
-        """What the caller's own history is after this call; a call that threw left nothing of its steps."""
+        """What the caller's own history is after this call: nothing of one that threw; WorkflowAgent gives it back whole."""
         lost = outcome.returned == "error" and outcome.final_text is None
+        if self.strict and not lost:
+            return
         wanted = [*self.base, *([] if lost else self.said)]
         history, same = self.run.history, 0
         while same < min(len(wanted), len(history)) and wanted[same] is history[same]:

@@ -78,8 +78,8 @@ def steps(session: Session) -> Generator[Action, Event, Outcome]:
             return failed(session, error.type, error.message, "stop_condition")
         if missing := session.unanswered():
             return failed(session, "AI_MissingToolResultsError", missing, "dropped_calls")
-        if session.late:
-            return timed_out(session)
+        if session.given_up is not None:
+            return run.threw(*session.given_up)
         reply = yield from run.call(session.retry, deadline=session.deadline)
         if isinstance(reply, Failed):
             if not reply.fault.in_stream:
@@ -96,10 +96,11 @@ def steps(session: Session) -> Generator[Action, Event, Outcome]:
         if session.unreadable(seen):
             return run.threw("AI_APICallError", "Invalid JSON response", "bad_call")
         if session.choice_violated(seen):
-            text = "Model response did not contain a tool call even though tool choice was required."
-            return failed(session, "AI_ToolChoiceViolationError", text, None)
+            return choice_violated(session, seen)
         calls = session.accept(seen)
         results = yield from outputs(session, calls, finish)
+        if run.streamed and session.given_up is not None:
+            return run.threw(*session.given_up)  # a stream ends at once; without one, tools are waited for
         if not run.streamed and (lost := session.lost_result(seen)):
             return run.threw("Error", f"Tool call {lost} not found.", "bad_call")
         session.took(seen, calls)
@@ -178,15 +179,20 @@ def unfit(check: Any, text: str) -> str | None:
 def not_answered(session: Session, failure: Failed) -> Outcome:
     """A request that got no reply: generate throws and loses the steps; a stream keeps those that are done."""
     if failure.aborted:
-        return failed(session, "AbortError", "This operation was aborted", "aborted")
+        return session.run.threw("AbortError", "This operation was aborted", "aborted")
     if failure.timed_out:
-        return timed_out(session)
+        return session.run.threw("TimeoutError", "The operation was aborted due to timeout", "timeout")
     return failed(session, *thrown(failure, session.options.retries), "http_error")
 
 
-def timed_out(session: Session) -> Outcome:
-    """`timeout.totalMs` went off."""
-    return failed(session, "TimeoutError", "The operation was aborted due to timeout", "timeout")
+def choice_violated(session: Session, seen: Seen) -> Outcome:
+    """A call was required and none came: generate throws, a stream makes an error of the step."""
+    text = "Model response did not contain a tool call even though tool choice was required."
+    if not session.run.streamed:
+        return session.run.threw("AI_ToolChoiceViolationError", text)
+    session.took(seen, ())
+    name, count = "AI_ToolChoiceViolationError", int(session.run.count)
+    return session.run.threw(name, text, finish="error", text=session.text, reported=count)
 
 
 def failed(session: Session, name: str, message: str, ended: str | None) -> Outcome:

@@ -44,7 +44,7 @@ from agentsim.styles._ai_sdk_calls import Call
 from agentsim.styles._ai_sdk_options import WORKFLOW, reader
 from agentsim.styles._ai_sdk_session import Session, thrown
 from agentsim.styles._ai_sdk_wire import error_output, finish_reason, on_wire, unfinished_reason, workflow_arguments
-from agentsim.styles.ai_sdk import RUNS_TOOLS, WIRES, broken_off, read_limit
+from agentsim.styles.ai_sdk import RUNS_TOOLS, WIRES, broken_off, choice_violated, read_limit, unfit
 
 SDK = "@ai-sdk/workflow 2.0.43, ai 7.0.112"
 
@@ -93,11 +93,11 @@ def steps(session: Session) -> Generator[Action, Event, Outcome]:
         if finish == "interrupted":
             return run.threw("Error", "Unexpected finish reason: interrupted", dropped=bool(seen.calls))
         if session.choice_violated(seen):
-            text = "Model response did not contain a tool call even though tool choice was required."
-            return run.threw("AI_ToolChoiceViolationError", text)
+            return choice_violated(session, seen)
         calls = session.accept(seen)
         session.note_pending(seen)
         session.took(seen, calls)
+        session.finish = finish
         if finish not in RUNS_TOOLS:
             return end(session, finish, None, dropped=bool(calls), bad=any(call.error is not None for call in calls))
         session.waiting = [c for c in calls if c.error is None and session.approval(c) is not None]
@@ -106,8 +106,10 @@ def steps(session: Session) -> Generator[Action, Event, Outcome]:
         results = answers_of(session, calls, runs) if not paused else [*runs, *invalid_results(session, calls)]
         session.say(assistant(seen, calls, run.server_tools), results)
         session.step_ended()
+        if run.aborted:
+            return aborted(session)
         if paused:
-            return end(session, finish, "approval" if session.waiting else "handed_back")
+            return end(session, finish, "approval" if session.waiting else "handed_back", whole=False)
         processed = bool(calls) or any(isinstance(b, ServerCall | ServerResult) for b in seen.reply.blocks)
         try:
             stopped = stop(session) if processed else None
@@ -162,13 +164,23 @@ def stop(session: Session) -> str | None:
     return "limit" if session.at_limit() else None
 
 
-def end(session: Session, finish: str, ended: str | None, *, dropped: bool = False, bad: bool = False) -> Outcome:
-    """stream() resolves with the last step."""
-    count = int(session.run.count)
-    done = finish == "stop"
-    return session.run.returned(
-        session.text, finish, done=done, ended=ended, reported=count, dropped=dropped, bad_call=bad
-    )
+def end(
+    session: Session, finish: str, ended: str | None, *, dropped: bool = False, bad: bool = False, whole: bool = True
+) -> Outcome:
+    """stream() resolves with the last step; it rejects where any text is not the output that was asked for."""
+    run, check = session.run, session.run.setup.output
+    wrong = unfit(check, session.text) if check is not None and whole and session.text else None
+    if wrong is not None:
+        return run.threw("AI_NoObjectGeneratedError", wrong, ended, dropped=dropped, bad_call=bad)
+    done, count = finish == "stop", int(run.count)
+    return run.returned(session.text, finish, done=done, ended=ended, reported=count, dropped=dropped, bad_call=bad)
+
+
+def aborted(session: Session) -> Outcome:
+    """The caller gave up: stream() resolves with the steps that are done."""
+    finish = session.finish
+    text = session.text if session.steps else None
+    return session.run.returned(text, finish, done=finish == "stop", ended="aborted", reported=int(session.run.count))
 
 
 def broken(session: Session, seen: Seen) -> Outcome:
@@ -185,10 +197,9 @@ def broken(session: Session, seen: Seen) -> Outcome:
 
 
 def not_answered(session: Session, failure: Failed) -> Outcome:
-    """A request that got no reply: stream() rejects. After an abort it resolves with the steps that are done."""
+    """A request that got no reply: stream() rejects, but not after an abort."""
     if failure.aborted:
-        finish = "other"
-        return session.run.returned(session.text, finish, done=False, ended="aborted", reported=int(session.run.count))
+        return aborted(session)
     return session.run.threw(*thrown(failure, session.options.retries), "http_error")
 
 

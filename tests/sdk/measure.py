@@ -21,7 +21,8 @@ older versions in ``tests/styles/measured/NAME.jsonl``, the others stay. A drive
 
 A case may have: ``only`` ("anthropic", or a list of wires), ``styles``, ``streams``, ``caps`` (limits;
 null is the SDK's default), ``limits`` (limits as the driver gets them, "default" and null included),
-``tools`` (added to the file's, by name), ``prompt``, ``system``, ``options``, ``max_requests``, ``timeout``.
+``tools`` (added to the file's, by name), ``prompt``, ``system``, ``options``, ``max_requests``, ``timeout``; of
+drivers that know them: ``prompts`` (runs on one thread), ``approvals``, ``abort``, ``output`` as in a scenario.
 """
 
 from __future__ import annotations
@@ -202,6 +203,7 @@ def question(document: Json, case: Json, entry: Json, wire: str, stream: bool, l
         "options": entry.get("options", {}) | case.get("options", {}),
         "variant": entry.get("options", {}),
         "timeout": case.get("timeout", 30),
+        **{name: case[name] for name in ("prompts", "approvals", "abort", "output") if name in case},
     }
 
 
@@ -282,8 +284,9 @@ def tool_rounds(replied: list[Json], runs: list[Json], threads: bool) -> tuple[l
 def _call_of(calls: list[tuple[int, Json]], run: Json) -> tuple[int, Json] | None:
     """The first call that this run can be of; the input decides where it came through unchanged."""
     same = [item for item in calls if item[1]["name"] == run["name"]]
-    if "call_id" in run:
-        same = [item for item in same if item[1]["id"] == run["call_id"]] or same
+    if "call_id" in run:  # the name may be another by then: some SDKs let their users repair it
+        same = [item for item in calls if item[1]["id"] == run["call_id"]] or same
+        same = [item for item in same if item[1]["name"] == run["name"]] or same
     exact = [item for item in same if item[1]["args"] == run["input"]]
     return next(iter([*exact, *same]), None)
 

@@ -7,13 +7,13 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from agentsim.core.events import Fault
 from agentsim.core.messages import Block, Refusal, Reply, ServerCall, ServerResult, Text, Thinking, ToolCall
-from agentsim.core.tools import Approval, ToolOutcome, ToolSpec
+from agentsim.core.tools import Approval, Decision, ToolOutcome, ToolSpec
 from agentsim.scenario.inputs import input_check
-from agentsim.scenario.model import FOREVER, Entry, Scenario, ScriptedFault, ScriptedReply
+from agentsim.scenario.model import FOREVER, Abort, Entry, Scenario, ScriptedFault, ScriptedReply
 
 HERE = Path(__file__).parent
 SDK = HERE.parent / "sdk"
@@ -42,9 +42,10 @@ def scripts(name: str) -> dict[str, dict[str, Any]]:
     """The scripts that an SDK's rows were measured on: the shared ones and its own."""
     shared = json.loads((SDK / "cases.json").read_text("utf-8"))
     found = {case["id"]: case for case in shared["cases"]}
-    own = SDK / SCRIPTS_OF.get(name, name) / "extra_cases.json"
-    if own.is_file():
-        found |= {case["id"]: case for case in json.loads(own.read_text("utf-8"))["cases"]}
+    folder = SDK / SCRIPTS_OF.get(name, name)
+    for own in (folder / "extra_cases.json", folder / "option_cases.json"):
+        if own.is_file():
+            found |= {case["id"]: case for case in json.loads(own.read_text("utf-8"))["cases"]}
     for case in found.values():
         case["all_tools"] = _tools_of(case, shared["tools"])
     return found
@@ -67,7 +68,23 @@ def scenario_of(case: Mapping[str, Any]) -> Scenario:
             else ScriptedFault(last.fault, repeat=FOREVER)
         )
     tools = {tool["name"]: _tool(tool) for tool in case["all_tools"]}
-    return Scenario(case["id"], ("go",), system=case.get("system"), tools=tools, script=tuple(entries))
+    return Scenario(
+        case["id"],
+        tuple(case.get("prompts", ["go"])),
+        system=case.get("system"),
+        tools=tools,
+        script=tuple(entries),
+        approvals=tuple(tuple(map(_decision, resume)) for resume in case.get("approvals", [])),
+        output=case["output"]["schema"] if "output" in case else None,
+        abort=Abort(**case["abort"]) if "abort" in case else None,
+    )
+
+
+def _decision(said: Mapping[str, Any]) -> Decision:
+    """One answer of a resume: `{approve: id}`, `{reject: id, message: text}` or `{edit: id, input: {…}}`."""
+    kinds: tuple[Literal["approve", "reject", "edit"], ...] = ("approve", "reject", "edit")
+    kind = next(kind for kind in kinds if kind in said)
+    return Decision(kind, said[kind], said.get("message"), said.get("input"))
 
 
 def _numbered(case: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -118,6 +135,7 @@ def _tool(tool: Mapping[str, Any]) -> ToolSpec:
         tool.get("description", ""),
         schema,
         outcomes,
+        (float(tool.get("seconds", 0.0)),),
         approval=_approval(tool),
         client=tool.get("execute") == "client",
         return_direct=bool(tool.get("return_direct")),
