@@ -282,7 +282,7 @@ def usage_from_wire(usage: Json) -> Usage:
 def _deltas(reply: Reply, cutter: Pieces) -> Iterator[tuple[Json, bool]]:
     """The deltas of a stream, and whether each carries a piece of the reply."""
     text, refusal = said(reply)
-    start = {"role": "assistant", "content": "" if text is not None else None, "refusal": None}
+    start = {"role": "assistant", "content": None if text is None else "", "refusal": None if refusal is None else ""}
     yield start, False
     for piece in cutter(text or ""):
         yield {"content": piece}, True
