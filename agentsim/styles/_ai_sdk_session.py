@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +32,7 @@ class Session:
         said: the messages that the caller gets back and keeps; `base` is what the caller had before.
         error: type and message of the first error that a stream emitted while it went on.
         choice: the tool choice of the next request.
+        checked: the history is known to have a result for every call.
     """
 
     def __init__(self, run: Run, *, strict: bool = False) -> None:
@@ -44,6 +46,7 @@ class Session:
         self.error: tuple[str, str] | None = None
         self.choice = self.options.tool_choice
         self.pending: set[str] = set()
+        self.checked = False
         self.began = run.ledger.clock
         options = self.options
         started = run.memory.setdefault("functions", {})  # a function of the user's lives on over prompts and resumes
@@ -57,7 +60,7 @@ class Session:
 
     # -- before a request -----------------------------------------------------------------------------------------
 
-    def prepare(self, *, kept: bool) -> None:
+    def prepare(self, *, kept: bool) -> Steps:
         """Ask `prepareStep`. `messages` stay for all later steps; the rest lasts one step, or is `kept`.
 
         Raises:
@@ -65,17 +68,24 @@ class Session:
         """
         if not kept:
             self.choice, self.run.offered = self.options.tool_choice, None
-        changes = self._prepare_step() if self._prepare_step else None
+        if self._prepare_step is None:
+            return
+        yield from self.run.wait(self.options.prepare_step.seconds if self.options.prepare_step else 0.0)
+        changes = self._prepare_step()
         if changes is None:
             return
         self.choice = changes.get("toolChoice", self.choice)
         if "activeTools" in changes:
             self.run.offered = tuple(changes["activeTools"])
         if "messages" in changes:
+            self.checked = False
             self.run.rewrite(0, [Message(said["role"], (Text(said["content"]),)) for said in changes["messages"]])
 
     def unanswered(self) -> str | None:
         """What the SDK says of a history whose calls lack results: it sends no such request."""
+        if self.checked:
+            return None  # what the loop itself appends is always answered
+        self.checked = True
         calls = [part.id for m in self.run.history for part in m.content if isinstance(part, ToolCall)]
         done = {part.call_id for m in self.run.history for part in m.content if isinstance(part, ToolResult)}
         lost = list(dict.fromkeys(call for call in calls if call not in done))
@@ -119,10 +129,17 @@ class Session:
         given = bool(self.run.tools or self.run.server_tools)
         return Tools(specs, names, self.strict, None if given or self.strict else "No tools are available.")
 
-    def accept(self, seen: Seen) -> list[Call]:
+    def accept(self, seen: Seen) -> Generator[Action, Event, list[Call]]:
         """The reply's calls, each valid, repaired or invalid."""
-        tools = self.tools()
-        return [accepted(call, tools, self._repair) for call in self._with_own_ids(seen)]
+        tools, repair, asked = self.tools(), self._repair, list[float]()
+
+        def asking() -> Any:
+            asked.append(self.options.repair.seconds if self.options.repair else 0.0)
+            return repair() if repair else None
+
+        calls = [accepted(call, tools, asking if repair else None) for call in self._with_own_ids(seen)]
+        yield from self.run.wait(max(asked, default=0.0))
+        return calls
 
     def _with_own_ids(self, seen: Seen) -> list[SeenCall]:
         """The Chat package streams a second call of one id under an id that it makes up."""
@@ -220,13 +237,13 @@ class Session:
         self.run.count += 1
         self.text = wire.shown_text(seen)
 
-    def step_ended(self) -> None:
+    def step_ended(self) -> Steps:
         """Call `onStepEnd`; what it throws is swallowed."""
-        try:
-            if self._on_step_end:
-                self._on_step_end()
-        except Raised:
-            pass
+        if self._on_step_end is None or self.options.on_step_end is None:
+            return
+        yield from self.run.wait(self.options.on_step_end.seconds)
+        with suppress(Raised):
+            self._on_step_end()
 
     def at_limit(self) -> bool:
         """`isStepCount(limit)`: steps.length === limit."""

@@ -34,7 +34,7 @@ from agentsim.core.scripted import Raised
 from agentsim.core.style import Style
 from agentsim.core.wires import ANTHROPIC, CHAT, RESPONSES, Seen, arrived, see
 from agentsim.styles._ai_sdk_calls import Call
-from agentsim.styles._ai_sdk_options import CORE, GENERATE_AGENT, STREAM_AGENT, reader
+from agentsim.styles._ai_sdk_options import AGENT, CORE, reader
 from agentsim.styles._ai_sdk_session import Session, thrown
 from agentsim.styles._ai_sdk_wire import (
     assistant,
@@ -73,7 +73,7 @@ def steps(session: Session) -> Generator[Action, Event, Outcome]:
     run = session.run
     while True:
         try:
-            session.prepare(kept=False)
+            yield from session.prepare(kept=False)
         except Raised as error:
             return failed(session, error.type, error.message, "stop_condition")
         if missing := session.unanswered():
@@ -97,7 +97,7 @@ def steps(session: Session) -> Generator[Action, Event, Outcome]:
             return run.threw("AI_APICallError", "Invalid JSON response", "bad_call")
         if session.choice_violated(seen):
             return choice_violated(session, seen)
-        calls = session.accept(seen)
+        calls = yield from session.accept(seen)
         results = yield from outputs(session, calls, finish)
         if run.streamed and session.given_up is not None:
             return run.threw(*session.given_up)  # a stream ends at once; without one, tools are waited for
@@ -106,11 +106,11 @@ def steps(session: Session) -> Generator[Action, Event, Outcome]:
         session.took(seen, calls)
         session.note_pending(seen)
         session.say(assistant(seen, resent(calls, run.streamed)), in_call_order(calls, results))
-        session.step_ended()
+        yield from session.step_ended()
         if len(results) != len(calls) or not (calls or session.pending):
             return end(session, seen, finish, why(session, calls, results, finish, broken), len(results) < len(calls))
         try:
-            stopped = stop(session)
+            stopped = yield from stop(session)
         except Raised as error:
             return run.threw(error.type, error.message, "stop_condition")
         if stopped:
@@ -137,8 +137,10 @@ def resent(calls: list[Call], streamed: bool) -> list[Call]:
     return [first.setdefault(call.id, call) for call in calls]
 
 
-def stop(session: Session) -> str | None:
-    """Ask every stop condition; the contract's `ended` if one is true."""
+def stop(session: Session) -> Generator[Action, Event, str | None]:
+    """Ask every stop condition, all at once; the contract's `ended` if one is true."""
+    own = [condition.function.seconds for condition, _ in session.conditions if condition.function is not None]
+    yield from session.run.wait(max(own, default=0.0))
     said = [(condition, bool(ask(session.steps))) for condition, ask in session.conditions]
     if any(yes and condition.count is None for condition, yes in said):
         return "stop_condition"
@@ -228,7 +230,7 @@ def _style(name: str, default: float, streams: bool, options: dict[str, str]) ->
         streams=streams,
         read_limit=read_limit,
         options=options,
-        configure=reader(options),
+        configure=reader(options, "stream" if streams else "generate"),
     )
 
 
@@ -240,6 +242,6 @@ def read_limit(value: Any) -> float | None:
 STYLES = (
     _style("generateText", 1, streams=False, options=CORE),
     _style("streamText", 1, streams=True, options=CORE),
-    _style("ToolLoopAgent.generate", 20, streams=False, options=GENERATE_AGENT),
-    _style("ToolLoopAgent.stream", 20, streams=True, options=STREAM_AGENT),
+    _style("ToolLoopAgent.generate", 20, streams=False, options=AGENT),
+    _style("ToolLoopAgent.stream", 20, streams=True, options=AGENT),
 )

@@ -76,7 +76,7 @@ def steps(session: Session) -> Generator[Action, Event, Outcome]:
     run = session.run
     while True:
         try:
-            session.prepare(kept=True)
+            yield from session.prepare(kept=True)
         except Raised as error:
             return run.threw(error.type, error.message, "stop_condition")
         if missing := session.unanswered():
@@ -94,7 +94,7 @@ def steps(session: Session) -> Generator[Action, Event, Outcome]:
             return run.threw("Error", "Unexpected finish reason: interrupted", dropped=bool(seen.calls))
         if session.choice_violated(seen):
             return choice_violated(session, seen)
-        calls = session.accept(seen)
+        calls = yield from session.accept(seen)
         session.note_pending(seen)
         session.took(seen, calls)
         session.finish = finish
@@ -105,7 +105,7 @@ def steps(session: Session) -> Generator[Action, Event, Outcome]:
         runs = yield from session.use([c for c in calls if c.error is None and c not in paused])
         results = answers_of(session, calls, runs) if not paused else [*runs, *invalid_results(session, calls)]
         session.say(assistant(seen, calls, run.server_tools), results)
-        session.step_ended()
+        yield from session.step_ended()
         if run.aborted:
             return aborted(session)
         if paused:
@@ -159,7 +159,7 @@ def stop(session: Session) -> str | None:
     """Ask the stop conditions up to the first true one; a promise is true, whatever it will resolve to."""
     for condition, ask in session.conditions:
         own = condition.function
-        if (own is not None and own.is_async) or ask(session.steps):
+        if (own is not None and (own.is_async or own.seconds)) or ask(session.steps):
             return "limit" if condition.count is not None else "stop_condition"
     return "limit" if session.at_limit() else None
 
@@ -218,7 +218,7 @@ STYLES = (
         streams=False,
         read_limit=read_limit,
         options=WORKFLOW,
-        configure=reader(WORKFLOW),
+        configure=reader(WORKFLOW, "stream"),
     ),
     Style(
         name="ai-sdk/WorkflowAgent.stream",
@@ -234,6 +234,6 @@ STYLES = (
         streams=True,
         read_limit=read_limit,
         options=WORKFLOW,
-        configure=reader(WORKFLOW),
+        configure=reader(WORKFLOW, "stream"),
     ),
 )
