@@ -100,7 +100,7 @@ class Setup:
         agents: the other agents by name.
         prompts: one run each, on one thread; empty where `messages` starts in the middle.
         approvals: the answers of each resume, in order; None: each tool's own `approved` answers.
-        output: says what is wrong with a structured output; None where none is asked for.
+        output: says what is wrong with a structured output; None where none is asked for. `output_title`: of its schema.
         price: USD per million tokens, input and output.
         options: what `style.configure` made of the option tree.
         limit_is_default: nobody set the knob; its default may mean more than the same value does.
@@ -120,6 +120,7 @@ class Setup:
     price: tuple[float, float] | None = None
     options: Any = None
     limit_is_default: bool = False
+    output_title: str | None = None
 
 
 @dataclass(slots=True)

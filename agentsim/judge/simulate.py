@@ -80,6 +80,7 @@ class Play:
             (scenario.price.input, scenario.price.output) if scenario.price else None,
             self.options,
             is_default,
+            (scenario.output or {}).get("title"),
         )
         world = World(
             scenario,
@@ -115,7 +116,8 @@ class Play:
     def _value(self, limit: Any) -> float | None:
         if limit == DEFAULT and getattr(self.options, "sets_limit", False):
             return None  # an option of the tree says what the knob says: it replaces the default
-        value = self.style.default if limit == DEFAULT else limit
+        default = getattr(self.options, "own_default", None)
+        value = (self.style.default if default is None else default) if limit == DEFAULT else limit
         return None if value == "none" else value
 
     def _result(self, limit: float | None, is_default: bool, transcript: Transcript, unused: int) -> Result:
@@ -156,7 +158,9 @@ def agent_specs(scenario: Scenario) -> tuple[AgentSpec, dict[str, AgentSpec]]:
     """The main agent and the others, as loops know them."""
     main = AgentSpec(scenario.agent or "", scenario.system, _own(scenario.tools), scenario.handoffs)
     agents = {
-        agent.name: AgentSpec(agent.name, agent.system, _own(agent.tools), agent.handoffs, agent.limit, agent.background)
+        agent.name: AgentSpec(
+            agent.name, agent.system, _own(agent.tools), agent.handoffs, agent.limit, agent.background
+        )
         for agent in scenario.agents.values()
     }
     if main.name:
