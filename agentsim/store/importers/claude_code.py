@@ -18,7 +18,7 @@ from agentsim.store.importers.source import Shape, Source
 from agentsim.store.recording import STOP_REASONS, Recording
 
 #: Texts that the harness wrote into the user's message: slash commands, their output, reminders.
-_HARNESS = ("<command-", "<local-command-", "<system-reminder>", "<bash-", "Caveat: The messages below")
+_HARNESS = ("<command-", "<local-command-", "<system-reminder>", "<bash-", "Caveat: The messages below", "[Request interrupted")
 
 
 class _Thread:
@@ -67,7 +67,8 @@ class _Session:
         self.name = ""
         self.all_side = True
         self.said: set[int] = set()
-        self.tasks: dict[str, str] = {}
+        #: calls of subagents that no side chain has taken up yet
+        self.tasks: list[str] = []
 
     def line(self, number: int, record: dict[str, Any]) -> None:
         """Take one line."""
@@ -125,6 +126,7 @@ class _Session:
         raw = text_of(message.get("stop_reason"))
         if key == thread.key:
             thread.blocks += [block for block in blocks if not _repeated(block, thread.blocks)]
+            self._note_tasks(blocks)
             thread.raw = raw or thread.raw
             thread.usage = usage(message.get("usage")) or thread.usage
             return
@@ -135,9 +137,10 @@ class _Session:
         thread.close()
         thread.key, thread.blocks, thread.raw = key, list(blocks), raw
         thread.usage, thread.place = usage(message.get("usage")), number
-        for block in blocks:
-            if isinstance(block, ToolCall):
-                self.tasks[block.id] = block.name
+        self._note_tasks(blocks)
+
+    def _note_tasks(self, blocks: Iterable[Block]) -> None:
+        self.tasks += [b.id for b in blocks if isinstance(b, ToolCall) and b.name in ("Task", "Agent")]
 
     def _again(self, thread: _Thread, key: str, blocks: tuple[Block, ...], raw: str | None) -> None:
         """A reply that is long over: a resumed session repeats it, or its last blocks come late."""
@@ -208,7 +211,10 @@ class _Session:
             return known[0]
         if known is None and self.all_side and self.threads:
             return self.threads[-1]
-        return self._new("side chain")
+        thread = self._new("side chain")
+        if self.tasks:
+            thread.builder.parent = self.tasks.pop(0)
+        return thread
 
     def _new(self, name: str, history: Iterable[Any] = (), *, shared: bool = False) -> _Thread:
         thread = _Thread(ConversationBuilder(name, messages=tuple(history), shared=shared))
