@@ -56,6 +56,9 @@ class Settings:
     keep: bool = True
 
 
+_SERVER = (ServerCall, ServerResult)
+
+
 class _Everything:
     """A collection that holds every rule's name."""
 
@@ -176,7 +179,8 @@ class Provider:
         thread = self._threads.find(history, agent)
         kept = common(thread.history, history)
         exchange.messages, exchange.offered, exchange.agent = history, asked.offered, agent
-        self._record(ModelRequested(kept, history[kept:], agent, asked.offered, thread.number))
+        if self.settings.keep:
+            self.events.append(ModelRequested(kept, history[kept:], agent, asked.offered, thread.number))
         self._judge(codec, asked, history, thread, kept)
         played = self._next(asked, history, agent)
         self.failed_last = played.fault is not None
@@ -255,6 +259,8 @@ class Provider:
 
     def _named(self, reply: Reply) -> Reply:
         """The reply with the tool's name in each server result, which may be given without its call."""
+        if not any([type(block) in _SERVER for block in reply.blocks]):
+            return reply
         blocks = list(reply.blocks)
         for index, block in enumerate(blocks):
             if isinstance(block, ServerCall):
@@ -263,20 +269,21 @@ class Provider:
                 name = block.name or self._names.get(block.call_id, "")
                 self._names[block.call_id] = name
                 blocks[index] = replace(block, name=name)
-        return reply if all(map(_same, blocks, reply.blocks)) else replace(reply, blocks=tuple(blocks))
+        return replace(reply, blocks=tuple(blocks))
 
     def _encode(self, codec: Codec, asked: ModelRequest, played: Played, exchange: _Exchange, tag: str) -> HttpResponse:
         size, pace, reply, fault = played.characters_per_chunk, played.pace, exchange.reply, exchange.fault
         if reply is None:
             assert fault is not None
             response = codec.encode_fault(fault, asked, tag, size)
-            self._record(ModelFailed(fault, arrival(fault.partial or Reply(), pace, size).seconds))
+            if self.settings.keep:
+                self.events.append(ModelFailed(fault, arrival(fault.partial or Reply(), pace, size).seconds))
         else:
             make = codec.encode_reply if self.settings.real_time else partial(encode, codec)
             response = make(reply, asked, tag, size)
             self.replies += 1
             if self.settings.keep:
-                self._record(ModelReplied(reply, arrival(reply, pace, size).seconds))
+                self.events.append(ModelReplied(reply, arrival(reply, pace, size).seconds))
         return paced(response, pace) if self.settings.real_time else response
 
     def _remember(
@@ -286,14 +293,6 @@ class Provider:
         if self._agents.several:
             self._agent_of[codec.reply_id(tag)] = self._agent(asked)
         codec.keep(asked, (*history, Message("assistant", reply.blocks)), reply, tag, self.memory)
-
-    def _record(self, event: Event) -> None:
-        if self.settings.keep:
-            self.events.append(event)
-
-
-def _same(one: Any, other: Any) -> bool:
-    return one is other
 
 
 @dataclass(slots=True)

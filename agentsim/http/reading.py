@@ -7,9 +7,9 @@ bytes, for a while. Whoever gets it must not change it.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import Any
 
+from agentsim.core.value import value
 from agentsim.http.codecs import codec_of
 from agentsim.wire.base import Codec, Complaint, HttpRequest, ModelRequest, Refused, Route, read_json
 
@@ -19,7 +19,7 @@ LARGEST_BODY = 32 * 1024 * 1024
 _KEPT, _LARGEST_KEPT = 256, 64 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Opening:
     """What a body shows of its conversation before it is read.
 
@@ -34,7 +34,7 @@ class Opening:
     parent: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Reading:
     """One request, read.
 

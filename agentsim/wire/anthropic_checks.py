@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from agentsim.core.messages import Message, RedactedThinking, Thinking, ToolCall, ToolResult
@@ -35,6 +36,7 @@ def is_new(headers: Mapping[str, str]) -> bool:
     return headers.get("anthropic-version", "") >= NEW_VERSION
 
 
+@lru_cache(maxsize=256)
 def model_version(model: str) -> float:
     """A Claude model's version as a number, 4.5 for `claude-sonnet-4-5-20250929`; large for a name that tells none."""
     found = re.match(r"claude-(?:[a-z]+-)*(\d{1,2})(?:[-.](\d)(?!\d))?", model)

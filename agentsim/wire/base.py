@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 from urllib.parse import parse_qs
 
 from agentsim.core.events import Fault
 from agentsim.core.messages import Message, Reply
+from agentsim.core.value import value
 
 if TYPE_CHECKING:
     from agentsim.wire.memory import Memory
@@ -47,7 +48,7 @@ def _encodable(text: str) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class HttpRequest:
     """What a client sent.
 
@@ -83,7 +84,7 @@ class HttpRequest:
         return {name: values[-1] for name, values in parse_qs(self.url.partition("?")[2]).items()}
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class HttpResponse:
     """What goes back.
 
@@ -116,7 +117,7 @@ class HttpResponse:
         return any(name == "content-type" and "event-stream" in value for name, value in self.headers)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Offer:
     """A tool that a request offers. `server`: it runs at the provider; `schema` is {} where the request shows none."""
 
@@ -126,7 +127,7 @@ class Offer:
     server: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ModelRequest:
     """A request for a reply, in neutral words.
 
@@ -162,10 +163,10 @@ class ModelRequest:
     @property
     def offered(self) -> tuple[str, ...] | None:
         """Names of the tools that it offers."""
-        return None if self.offers is None else tuple(offer.name for offer in self.offers)
+        return None if self.offers is None else tuple([offer.name for offer in self.offers])
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Complaint:
     """Why a provider refuses a request.
 
@@ -194,7 +195,7 @@ class Refused(Exception):
         self.complaint = complaint
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Route:
     """What a URL asks a provider for: `operation` is "generate" for a reply, else the codec's own word; `id` names the thing."""
 
@@ -202,7 +203,7 @@ class Route:
     id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Context:
     """What a codec can't know by itself when it judges a request.
 

@@ -23,6 +23,7 @@ from agentsim.core.messages import (
     ToolCall,
     ToolResult,
 )
+from agentsim.core.value import value
 from agentsim.core.wires import ANTHROPIC, CHAT, RESPONSES
 
 _SERVER = (ServerCall, ServerResult)
@@ -30,7 +31,7 @@ LEGAL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 LEGAL_TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Broken:
     """One rule that a request breaks.
 
@@ -93,7 +94,7 @@ def broken_rules(
 # --- Claude ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _Group:
     """Adjacent messages of one role: `first` is the index of the first one; a place for each part."""
 
@@ -142,7 +143,7 @@ class _Claude:
             elif not (after is None and self.is_pause(group)):
                 yield from self.answered(group, after)
             before = group
-        if any(type(part) in _SERVER for message in self.history for part in message.content):
+        if any([type(part) in _SERVER for message in self.history for part in message.content]):
             yield from self.server_calls()
         if groups and groups[-1].role == "assistant":
             yield from self.final_assistant(groups[-1])
