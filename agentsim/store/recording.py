@@ -152,14 +152,13 @@ class Tally:
         """Calls without a result."""
         return sum(answer is None for answer in self.answers)
 
-    def seed(self, messages: Sequence[Message]) -> None:
-        """Take the history that the run begins with."""
-        for message in messages:
-            for part in message.content:
-                if type(part) is ToolCall:
-                    self._open.setdefault(part.id, deque()).append(None)
-                elif type(part) is ToolResult and self._answer(part.call_id, part):
-                    self._shown[part.call_id] = self._shown.get(part.call_id, 0) + 1
+    def seed(self, messages: Sequence[Message], counted: bool = True) -> None:
+        """Take the history that the run begins with; unless `counted`, its calls and their results are another's."""
+        for part in (part for message in messages for part in message.content):
+            if type(part) is ToolCall and counted:
+                self._open.setdefault(part.id, deque()).append(None)
+            elif type(part) is ToolResult and (not counted or self._answer(part.call_id, part)):
+                self._shown[part.call_id] = self._shown.get(part.call_id, 0) + 1
 
     def take(self, event: Event) -> None:
         """Count one event."""
@@ -214,8 +213,7 @@ def tally(events: Sequence[Event], *, seeded: bool = True) -> Tally:
     counts, events = Tally(), tuple(events)
     for index, event in enumerate(events):
         if isinstance(event, RunStarted):
-            counts.seed(event.messages)
-            counts.tool_results *= seeded
+            counts.seed(event.messages, seeded)
             continue
         ahead = events[index + 1 : index + 3]
         if type(event) is ToolsRan and any(type(e) is Aborted for e in ahead):

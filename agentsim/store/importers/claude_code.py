@@ -18,7 +18,14 @@ from agentsim.store.importers.source import Shape, Source
 from agentsim.store.recording import STOP_REASONS, Recording
 
 #: Texts that the harness wrote into the user's message: slash commands, their output, reminders.
-_HARNESS = ("<command-", "<local-command-", "<system-reminder>", "<bash-", "Caveat: The messages below", "[Request interrupted")
+_HARNESS = (
+    "<command-",
+    "<local-command-",
+    "<system-reminder>",
+    "<bash-",
+    "Caveat: The messages below",
+    "[Request interrupted",
+)
 
 
 class _Thread:

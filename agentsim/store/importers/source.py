@@ -89,7 +89,7 @@ class Source:
             try:
                 yield number, json.loads(line)
             except (ValueError, RecursionError) as error:
-                self.skip_line(number, error)
+                self.skip_line(number, _error_of(line) or error)
 
     def skip(self, what: str) -> None:
         """Count something that is not read."""
@@ -105,6 +105,15 @@ class Source:
             return io.BytesIO(self.data)
         assert self.path is not None
         return self.path.open("rb")
+
+
+def _error_of(line: bytes) -> Exception | None:
+    """What is wrong with a line by itself: with its line end, a text that is cut is told as one with a control character."""
+    try:
+        json.loads(line.rstrip())
+    except (ValueError, RecursionError) as error:
+        return error
+    return None
 
 
 def reason(error: Exception) -> str:
