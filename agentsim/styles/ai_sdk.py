@@ -34,6 +34,7 @@ from agentsim.core.scripted import Raised
 from agentsim.core.style import Style
 from agentsim.core.wires import ANTHROPIC, CHAT, RESPONSES, Seen, arrived, see
 from agentsim.styles._ai_sdk_calls import Call
+from agentsim.styles._ai_sdk_claims import CORE_CLAIMS
 from agentsim.styles._ai_sdk_options import AGENT, CORE, reader
 from agentsim.styles._ai_sdk_session import Session, thrown
 from agentsim.styles._ai_sdk_wire import (
@@ -231,6 +232,7 @@ def _style(name: str, default: float, streams: bool, options: dict[str, str]) ->
         read_limit=read_limit,
         options=options,
         configure=reader(options, "stream" if streams else "generate"),
+        claims=CORE_CLAIMS,
     )
 
 

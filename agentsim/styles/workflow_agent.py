@@ -41,6 +41,7 @@ from agentsim.core.scripted import Raised
 from agentsim.core.style import Style
 from agentsim.core.wires import ANTHROPIC, Seen
 from agentsim.styles._ai_sdk_calls import Call
+from agentsim.styles._ai_sdk_claims import WORKFLOW_CLAIMS
 from agentsim.styles._ai_sdk_options import WORKFLOW, reader
 from agentsim.styles._ai_sdk_session import Session, thrown
 from agentsim.styles._ai_sdk_wire import error_output, finish_reason, on_wire, unfinished_reason, workflow_arguments
@@ -219,6 +220,7 @@ STYLES = (
         read_limit=read_limit,
         options=WORKFLOW,
         configure=reader(WORKFLOW, "stream"),
+        claims=WORKFLOW_CLAIMS,
     ),
     Style(
         name="ai-sdk/WorkflowAgent.stream",
@@ -235,5 +237,6 @@ STYLES = (
         read_limit=read_limit,
         options=WORKFLOW,
         configure=reader(WORKFLOW, "stream"),
+        claims=WORKFLOW_CLAIMS,
     ),
 )
