@@ -338,6 +338,7 @@ class Run:
         workers: int | None = None,
         eager: bool = False,
         deadline: float | None = None,
+        same_round: bool = False,
     ) -> Generator[Action, Event, tuple[ToolRun, ...]]:
         """Run tools; one tool round where there is at least one.
 
@@ -345,6 +346,7 @@ class Run:
             calls: in order of start.
             batches, workers, eager: see RunTools.
             deadline: clock time at which the caller's timer goes off.
+            same_round: calls of the same reply ran before.
         Returns:
             The runs in that order. Where the caller gave up meanwhile, those that ended, and `aborted` or `timed_out` is set.
         """
@@ -359,7 +361,7 @@ class Run:
                 raise Stopped(self._stopped(event))
         self.ledger.clock += event.seconds  # type: ignore[union-attr]
         runs: tuple[ToolRun, ...] = event.runs  # type: ignore[union-attr]
-        self.rounds += bool(runs)
+        self.rounds += bool(runs) and not same_round
         return runs
 
     def settle(

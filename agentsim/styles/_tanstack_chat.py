@@ -5,8 +5,7 @@ Measured on @tanstack/ai 0.58.0. Calls run one after the other, in order; every 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Sequence
 from typing import Any
 
 from agentsim.core.actions import Action, ToRun
@@ -16,7 +15,7 @@ from agentsim.core.messages import Message, ToolCall, ToolResult
 from agentsim.core.run import Run
 from agentsim.core.scripted import Raised
 from agentsim.core.tools import Decision, ToolSpec
-from agentsim.core.wires import parse
+from agentsim.core.wires import ANTHROPIC, parse
 from agentsim.styles._tanstack_adapters import Use, compact, readable
 from agentsim.styles._tanstack_hooks import AbandonedByHook, Hooks
 from agentsim.styles._tanstack_options import Options, State, Strategy
@@ -28,29 +27,6 @@ CUT_CALL = {
     " smaller parts.",
     "code": "max_tokens",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """What becomes of a call: a run, or a result without one.
-
-    Args:
-        call_id: of the call.
-        run: what runs.
-        text: its result; None: what the run gives.
-        also: a second result of the same call.
-    """
-
-    call_id: str
-    run: ToRun | None = None
-    text: str | None = None
-    also: str | None = None
-
-    def results(self, runs: Iterator[ToolRun]) -> list[ToolResult]:
-        """The call's results, given the runs in order."""
-        ran = render(next(runs)) if self.run else ""
-        texts = [self.text if self.text is not None else ran, *([self.also] if self.also else [])]
-        return [ToolResult(self.call_id, text) for text in texts]
 
 
 class Chat:
@@ -75,6 +51,7 @@ class Chat:
         self.hooks = Hooks(run, self.options.middleware)
         self._counted: set[str] = set()
         self._last_turn = self._messages = self._told = 0
+        self._ran = False
         self._strategy = _strategy(run, documented).start()
 
     # -- the strategy ---------------------------------------------------------------------------------------------
@@ -85,8 +62,6 @@ class Chat:
         self._messages += messages(history[self._told :])
         self._told = len(history)
         state = State(int(self.run.count), self.reason, self._messages, len(self._counted), self._last_turn)
-        if (own := self.options.strategy) is not None and own.function is not None:
-            yield from self.run.wait(own.function.seconds)
         no = self._strategy(state)
         also = yield from self.hooks.should_continue(state)
         if also is None and no == "stop_condition" and self.options.strategy is None:
@@ -131,48 +106,38 @@ class Chat:
         """
         self._record(calls)
         asking = any(self._is_open(call) for call in calls)
-        plan: list[Planned] = []
-        ended: Exception | None = None
+        results: list[ToolResult] = []
+        self._ran = False
         for call in calls:
-            try:
-                planned = yield from self._plan(call, asking)
-            except (AbandonedByHook, Raised) as error:
-                ended = error
-                break
-            plan += [planned] if planned else []
-        due = [planned.run for planned in plan if planned.run]
-        runs = iter((yield from self.run.use(due, batches=(1,) * len(due))))
-        if ended is not None:
-            raise ended
-        if self.run.aborted:
+            results += [ToolResult(call.id, text) for text in (yield from self._settle(call, asking))]
+        if self.run.aborted:  # looked at only here: the calls behind the one that gave up ran too
             return "aborted"
-        results = [result for planned in plan for result in planned.results(runs)]
         self.hooks.begin_turn()
         self.run.answer_with(results)
         return "wait" if self.approvals or self.handed_back else "continue"
 
-    def _plan(self, call: Use, asking: bool) -> Generator[Action, Event, Planned | None]:
-        """What becomes of a call; None: it waits."""
+    def _settle(self, call: Use, asking: bool) -> Generator[Action, Event, list[str]]:
+        """The results of a call; none where it waits."""
         spec = self._spec(call)
         if spec is None:
-            return Planned(call.id, text=_error(f"Unknown tool: {call.name}"))
+            return [_error(f"Unknown tool: {call.name}")]
         is_open = self._is_open(call)
         if asking and not is_open and (spec.approval is not None or not self._is_client(spec)):
-            return None  # where somebody is asked, what could run waits too
+            return []  # where somebody is asked, what could run waits too
         if wrong := self._wrong(call, spec):
-            return Planned(call.id, text=_error(wrong))
+            return [_error(wrong)]
         answer = self.answers.get(call.id)
         if is_open:
             self.approvals.append(call)
         elif answer is not None and answer.kind == "reject":
-            return Planned(call.id, text=compact(DECLINED))
+            return [compact(DECLINED)]
         elif self._is_client(spec):
             self.handed_back.append(call)
         else:
             return (yield from self._run(call, spec))
-        return None
+        return []
 
-    def _run(self, call: Use, spec: ToolSpec) -> Generator[Action, Event, Planned]:
+    def _run(self, call: Use, spec: ToolSpec) -> Generator[Action, Event, list[str]]:
         """A call that may run, after what the hooks say of it."""
         answer = self.answers.get(call.id)
         edited = answer is not None and answer.kind == "edit" and answer.input is not None
@@ -181,18 +146,23 @@ class Chat:
         kind = decision.get("type") if decision else None
         if decision is not None and kind == "skip":
             replaced = yield from self.hooks.after(documented=self.documented)
-            return Planned(call.id, text=as_text((replaced or decision).get("result")))
+            return [as_text((replaced or decision).get("result"))]
         if kind == "abort":
             raise AbandonedByHook
         if decision is not None and kind == "transformArgs":
             given = decision.get("args") or {}
-        to_run = ToRun(call.id, call.name, given)
+        runs = yield from self.run.use([ToRun(call.id, call.name, given)], same_round=self._ran)
+        self._ran = True
+        text = render(runs[0])
         try:
             replaced = yield from self.hooks.after(documented=self.documented)
-        except Raised as thrown:  # inside the tool's own try: it becomes a second result, and the hook is called again
+        except Raised as thrown:
+            if runs[0].is_error:
+                raise
+            # still inside the tool's own try: the hook's error is a second result, and the hook is called again
             yield from self.hooks.after(documented=self.documented)
-            return Planned(call.id, to_run, also=_error(thrown.message))
-        return Planned(call.id, to_run, as_text(replaced.get("result")) if replaced else None)
+            return [text] if self.run.wire == ANTHROPIC else [text, _error(thrown.message)]
+        return [as_text(replaced.get("result")) if replaced else text]
 
     def refuse_cut(self, calls: Sequence[Use]) -> Generator[Action, Event, str]:
         """As the documentation has it: a call that the output limit cut gets an error result, which a hook may replace."""

@@ -93,22 +93,27 @@ class Strategy:
         if self.function is None:
             return self.most is not None
         own = self.function
-        if own.is_async:
+        if is_promise(own):
             return False
         return own.field != "lastTurnToolCallCount" if own.field else not truthy(own.values[-1])
 
 
+def is_promise(function: Function) -> bool:
+    """Whether it returns a promise: JavaScript has no other way to take its time."""
+    return function.is_async or function.seconds > 0
+
+
 def _asked(own: Function) -> Asked:
-    call = own.start()
+    call, promise = own.start(), is_promise(own)
 
     def ask(state: State) -> str | None:
         try:
             said = call(**state.fields())
         except Raised:
-            if not own.is_async:
+            if not promise:
                 raise
             return None
-        return None if own.is_async or truthy(said) else "stop_condition"  # a promise is truthy, and never awaited
+        return None if promise or truthy(said) else "stop_condition"  # a promise is truthy, and never awaited
 
     return ask
 

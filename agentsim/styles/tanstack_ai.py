@@ -104,9 +104,9 @@ def turns(chat: Chat) -> Generator[Action, Event, Outcome]:
             run.history.append(Message("assistant", resent(seen, calls)))
             chat.reason = finish
             phase = yield from chat.execute(calls) if finish == "tool_calls" else chat.refuse_cut(calls)
+            chat.finish = finish
             if phase == "aborted":
                 return stopped(chat, phase)
-            chat.finish = finish
         else:
             chat.finish, chat.reason = finish or chat.finish, finish or chat.reason
             phase = chat.no_calls()
