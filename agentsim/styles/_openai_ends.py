@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from agentsim.core.actions import Action
 from agentsim.core.events import Event, Outcome
+from agentsim.core.messages import Message, Text
 from agentsim.core.scripted import Function, Raised
 from agentsim.core.wires import parse
-from agentsim.styles._openai_guardrails import check_output
+from agentsim.styles._openai_guardrails import check_output, thrown
 from agentsim.styles._openai_reply import Held
 from agentsim.styles._openai_talk import Talk
 from agentsim.styles._openai_tools import as_text
 from agentsim.styles._openai_work import Work
+
+#: What both SDKs say in place of an error that would show a bad structured output.
+REDACTED = "Error details are redacted."
 
 Ends = Generator[Action, Event, Outcome]
 MayEnd = Generator[Action, Event, Outcome | None]
@@ -35,8 +39,10 @@ def returned(talk: Talk, text: str | None, ended: str | None = None, *, handled:
 def at_limit(talk: Talk) -> Ends:
     """The turns are used up."""
     run = talk.run
+    assert run.limit is not None
+    talk.over = run.limit >= 0
     name = "MaxTurnsExceeded" if talk.python else "MaxTurnsExceededError"
-    outcome = run.threw(name, f"Max turns ({run.limit:g}) exceeded", "limit", reported=talk.shown_over_limit())
+    outcome = run.threw(name, f"Max turns ({run.limit:g}) exceeded", "limit", reported=talk.shown_in_error(True))
     return (yield from handled_or(talk, "max_turns", outcome))
 
 
@@ -83,7 +89,9 @@ def bad_output(talk: Talk, text: str) -> str | None:
     wrong = "no JSON" if broken else (talk.structured(value) if talk.structured else None)
     if wrong is None:
         return None
-    return f"Invalid JSON when parsing {text}: {wrong}" if talk.python else f"Invalid output type: {wrong}"
+    if talk.python:
+        return f"Invalid JSON when parsing {text}: {wrong}"
+    return "Invalid output type: final assistant output did not match the expected schema."
 
 
 def handled_or(talk: Talk, kind: str, outcome: Outcome) -> Ends:
@@ -95,21 +103,32 @@ def handled_or(talk: Talk, kind: str, outcome: Outcome) -> Ends:
     try:
         result = talk.started(written)()
     except Raised as error:
-        return replace(outcome, error_type=error.type, error_message=error.message)
+        return instead(talk, outcome, kind, *thrown(talk, error))
     if not result:
         return outcome
     value = result[talk.words.final_output]
-    text = as_output(value, talk)
     if talk.structured is not None and (wrong := talk.structured(value)):
-        return replace(outcome, error_type="UserError", error_message=f"Invalid run error handler finalOutput: {wrong}")
+        return instead(talk, outcome, kind, "UserError", f"Invalid run error handler finalOutput: {wrong}")
+    text = as_output(value, talk)
+    if text:
+        talk.run.history.append(Message("assistant", (Text(text),)))
     return (yield from returned(talk, text, outcome.ended, handled=True))
 
 
+def instead(talk: Talk, outcome: Outcome, kind: str, type_: str, message: str) -> Outcome:
+    """The handler's own error goes out; what it says of a bad structured output is hidden."""
+    if kind == "invalid_final_output":
+        type_, message = "UserError", REDACTED
+    return replace(outcome, error_type=type_, error_message=message, reported_count=talk.shown_in_error(False))
+
+
 def as_output(value: Any, talk: Talk) -> str:
-    """A handler's output as the text that the caller gets."""
+    """A handler's output as the text that the caller gets: JavaScript's String() and Python's str(), JSON where it is structured."""
     if talk.structured is not None:
         return json.dumps(value, ensure_ascii=False)
-    return as_text(value, talk.python)
+    if talk.python or not isinstance(value, Mapping | list):
+        return as_text(value, talk.python)
+    return "[object Object]" if isinstance(value, Mapping) else ",".join(as_output(item, talk) for item in value)
 
 
 def tool_is_answer(talk: Talk, done: Work) -> MayEnd:
@@ -123,7 +142,7 @@ def tool_is_answer(talk: Talk, done: Work) -> MayEnd:
         try:
             decided = talk.started(behaviour)() or {}
         except Raised as error:
-            return talk.run.threw(error.type, error.message, "tool_result", reported=talk.shown_in_error(False))
+            return talk.run.threw(*thrown(talk, error), "tool_result", reported=talk.shown_in_error(False))
         if not decided.get(talk.words.is_final):
             return None
         text = as_text(decided.get(talk.words.final_output), talk.python)
@@ -132,4 +151,6 @@ def tool_is_answer(talk: Talk, done: Work) -> MayEnd:
         text = next((output for name, output in done.outputs if name in names), None)
     if text is None:
         return None
+    if talk.structured is not None and not talk.python and (problem := bad_output(talk, text)):
+        return talk.run.threw("ModelBehaviorError", problem, "tool_result", reported=talk.shown_in_error(False))
     return (yield from returned(talk, text, "tool_result"))

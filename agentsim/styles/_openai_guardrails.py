@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from agentsim.core.actions import Action
@@ -32,11 +33,11 @@ def before_first_call(talk: Talk) -> MayEnd:
     seconds, verdict = judge(talk, [guard for guard in guards if not guard.parallel], "Input")
     yield from talk.run.wait(seconds)
     if verdict is not None:
-        return tripped(talk, verdict)
+        return tripped_early(talk, verdict)
     beside = [guard for guard in guards if guard.parallel]
     seconds, verdict = judge(talk, beside, "Input")
     if verdict is not None and seconds == 0 and not talk.streams_python:
-        return tripped(talk, verdict)
+        return tripped_early(talk, verdict)
     if beside:
         talk.guard_time, talk.guard_error = talk.run.ledger.clock + seconds, verdict
     return None
@@ -58,7 +59,7 @@ def _verdict(talk: Talk, guard: Guardrail, kind: str) -> Verdict | None:
         result: Mapping[str, Any] = talk.started(guard.function)()
     except Raised as error:
         if talk.python:
-            return error.type, error.message
+            return thrown(talk, error)
         return "GuardrailExecutionError", f"{kind} guardrail failed to complete: {error.type}: {error.message}"
     if not result[words.tripped]:
         return None
@@ -68,9 +69,20 @@ def _verdict(talk: Talk, guard: Guardrail, kind: str) -> Verdict | None:
     return f"{kind}GuardrailTripwireTriggered", f"{kind} guardrail triggered: {info}"
 
 
+def thrown(talk: Talk, error: Raised) -> Verdict:
+    """(type, message) of what a function of the user's threw; a plain error is an Exception in Python."""
+    return "Exception" if talk.python and error.type == "Error" else error.type, error.message
+
+
 def tripped(talk: Talk, verdict: Verdict) -> Outcome:
     """A guardrail's error ends the run."""
     return talk.run.threw(*verdict, "guardrail", reported=talk.shown_in_error(True))
+
+
+def tripped_early(talk: Talk, verdict: Verdict) -> Outcome:
+    """The same before the first call: the turn has begun, but JavaScript's stream does not show it yet."""
+    outcome = tripped(talk, verdict)
+    return outcome if talk.python or not talk.run.streamed else replace(outcome, reported_count=0)
 
 
 def call_model(talk: Talk) -> Generator[Action, Event, Seen | Outcome]:
@@ -92,8 +104,12 @@ def breaks_off(talk: Talk) -> float | None:
 
 
 def before_tools(talk: Talk) -> MayEnd:
-    """JavaScript awaits the input guardrails before it does anything with a reply."""
-    return None if talk.python else (yield from settled(talk))
+    """JavaScript awaits the input guardrails before it does anything with a reply; Python's stream looks for those that tripped."""
+    if talk.guard_time is None or (talk.python and not talk.streams_python):
+        return None
+    if talk.python and (talk.guard_error is None or talk.run.ledger.clock < talk.guard_time):
+        return None
+    return (yield from settled(talk))
 
 
 def after_turn(talk: Talk, outcome: Outcome | None) -> MayEnd:

@@ -99,10 +99,11 @@ def _one_message(seen: Seen, blocks: tuple[Block, ...], python: bool) -> Held:
         refusal = WITHHELD
     if text and not python and not seen.streamed:
         refusal = None
-    kept: tuple[Block, ...] = (Text(text),) if text else ()
+    has_text = any(isinstance(block, Text) for block in blocks)
+    is_message = bool(text) or (has_text and not calls and not python and not seen.streamed)
+    kept: tuple[Block, ...] = (Text(text),) if is_message else ()
     if refusal:
         kept += (Refusal(refusal),)
-    has_text = any(isinstance(block, Text) for block in blocks)
     said = Said(text or None, refusal if not text else None, has_text or refusal is not None)
     if python:
         said = Said(text, refusal, said.any_message)

@@ -31,10 +31,11 @@ class Talk:
         guard_error: what they will throw.
         handed_over: this turn ended in a handoff.
         broken: this turn's reply broke off, and nobody noticed.
+        over: the turns are used up.
     """
 
     __slots__ = (
-        "broken", "entry", "guard_error", "guard_time", "handed_over", "ids", "nested", "options", "run", "turn",
+        "broken", "entry", "guard_error", "guard_time", "handed_over", "ids", "nested", "options", "over", "run", "turn",
     )  # fmt: skip
 
     def __init__(self, run: Run, entry: Entry) -> None:
@@ -45,7 +46,7 @@ class Talk:
         self.ids = Ids(entry.python)
         self.guard_time: float | None = None
         self.guard_error: tuple[str, str] | None = None
-        self.handed_over = self.broken = False
+        self.handed_over = self.broken = self.over = False
 
     @property
     def used(self) -> int:
@@ -91,25 +92,22 @@ class Talk:
         return self.turn if self._shows_turn else self.used
 
     def shown_in_error(self, with_state: bool) -> int | None:
-        """The number on what was thrown. Args: with_state: whether the JavaScript error carries the run's state."""
+        """The number on what was thrown; at the limit Python's stream has begun to count the turn that is one too many.
+
+        Args:
+            with_state: whether the JavaScript error carries the run's state.
+        """
         if self._shows_turn:
-            return self.turn
+            return self.turn + (self.over and self.streams_python)
         return self.used if self.python or with_state else None
 
     def shown_of_client_error(self) -> int | None:
         """The number beside an error of the HTTP client."""
         return self.turn if self._shows_turn else None
 
-    def shown_over_limit(self) -> int:
-        """The number at the limit: Python's stream has begun to count the turn that is one too many."""
-        if not (self.python and self.entry.streams):
-            return self.shown()
-        assert self.run.limit is not None
-        return self.turn + 1 if self.run.limit >= 0 else 0
-
     @property
     def _shows_turn(self) -> bool:
-        return self.entry.streams if self.python else self.run.streamed
+        return self.streams_python if self.python else self.run.streamed
 
 
 def agent_name(run: Run) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -47,6 +47,10 @@ class Done:
     thrown: tuple[str, str, str | None] | None = None
 
 
+#: An agent that is a tool and waits for somebody itself.
+WAITS = Done(None)
+
+
 def work(talk: Talk, calls: Sequence[SeenCall]) -> Generator[Action, Event, Work]:
     """Run all calls at once; results go back in call order, those of unknown tools last."""
     run, done = talk.run, Work()
@@ -74,18 +78,20 @@ def resume(talk: Talk, waiting: list[SeenCall], done: Work) -> Generator[Action,
     run = talk.run
     answers = run.next_answers(waiting)
     if answers is None:
-        run.count += 1
-        done.outcome = run.returned(None, ended="approval", reported=talk.shown())
+        done.outcome = interrupted(talk)
         return waiting
     said = decisions(waiting, answers)
-    approved = [call for call in waiting if call.id in said and said[call.id].kind != "reject"]
-    rejected = [call for call in waiting if call.id in said and said[call.id].kind == "reject"]
-    yield from settle(talk, approved, done)
-    for call in rejected:
-        text = said[call.id].message or NOT_APPROVED
-        done.outputs.append((call.name, text))
-        run.answer_with([ToolResult(call.id, text)])
+    done.outputs = []  # only what this resume gives can be the final output
+    rejected_calls = [call for call in waiting if call.id in said and said[call.id].kind == "reject"]
+    rejected = {call.id: said[call.id].message or NOT_APPROVED for call in rejected_calls}
+    yield from settle(talk, [call for call in waiting if call.id in said], done, rejected)
     return [call for call in waiting if call.id not in said]
+
+
+def interrupted(talk: Talk) -> Outcome:
+    """The run returns with interruptions, and nobody resumes it."""
+    talk.run.count += 1
+    return talk.run.returned(None, ended="approval", reported=talk.shown())
 
 
 def decisions(waiting: Sequence[SeenCall], answers: Sequence[Decision]) -> dict[str, Decision]:
@@ -98,9 +104,11 @@ def decisions(waiting: Sequence[SeenCall], answers: Sequence[Decision]) -> dict[
     return {call.id: said[call.id] for call in waiting if call.id in said}
 
 
-def settle(talk: Talk, calls: Sequence[SeenCall], done: Work) -> Generator[Action, Event, None]:
-    """Run calls and append their results; the first that throws ends the run, after its siblings ran."""
-    answered = yield from run_all(talk, calls)
+def settle(
+    talk: Talk, calls: Sequence[SeenCall], done: Work, rejected: Mapping[str, str] | None = None
+) -> Generator[Action, Event, None]:
+    """Run calls and append their results in call order; the first that throws ends the run, after its siblings ran."""
+    answered = yield from run_all(talk, calls, rejected or {})
     if answered is None:
         assert talk.guard_error is not None
         done.outcome = tripped(talk, talk.guard_error)
@@ -111,20 +119,27 @@ def settle(talk: Talk, calls: Sequence[SeenCall], done: Work) -> Generator[Actio
             reported = talk.shown_in_error(ended == "tool_error")
             done.outcome = talk.run.threw(type_, message, ended, reported=reported, bad_call=True)
             return
-        done.outputs.append((call.name, as_text(one.output, talk.python)))
-    talk.run.answer_with([ToolResult(call.id, one.output) for call, one in zip(calls, answered, strict=True)])
+        if one is not WAITS:
+            done.outputs.append((call.name, as_text(one.output, talk.python)))
+    results = [ToolResult(call.id, one.output) for call, one in zip(calls, answered, strict=True) if one is not WAITS]
+    talk.run.answer_with(results)
+    if len(results) < len(calls):
+        done.outcome = interrupted(talk)
 
 
-def run_all(talk: Talk, calls: Sequence[SeenCall]) -> Generator[Action, Event, list[Done] | None]:
-    """Answer calls side by side; None where a guardrail broke them off."""
+def run_all(
+    talk: Talk, calls: Sequence[SeenCall], rejected: Mapping[str, str]
+) -> Generator[Action, Event, list[Done] | None]:
+    """Answer calls side by side, those that somebody rejected with a text; None where a guardrail broke them off."""
     run = talk.run
-    prepared = [prepare(talk, call) for call in calls]
+    prepared = [Done(rejected[call.id]) if call.id in rejected else prepare(talk, call) for call in calls]
     due = [at for at, one in enumerate(prepared) if not isinstance(one, Done)]
     agents = [at for at in due if run.tools[calls[at].name].agent is not None]
     begin = run.ledger.clock
     ran = yield from run.side_by_side([partial(run_agent, talk, calls[at], prepared[at]) for at in agents])
     yield from run.wait(begin - run.ledger.clock)
     given = dict(zip(agents, ran, strict=True))
+    due = [at for at in due if at not in given or given[at] is not None]
     runs = yield from run.use(
         [
             ToRun(calls[at].id, calls[at].name, prepared[at], given.get(at), _timeout(talk, calls[at].name))
@@ -135,7 +150,10 @@ def run_all(talk: Talk, calls: Sequence[SeenCall]) -> Generator[Action, Event, l
     if run.timed_out:
         return None
     finished = dict(zip(due, runs, strict=False))
-    return [one if isinstance(one, Done) else rendered(talk, finished[at]) for at, one in enumerate(prepared)]
+    return [
+        one if isinstance(one, Done) else rendered(talk, finished[at]) if at in finished else WAITS
+        for at, one in enumerate(prepared)
+    ]
 
 
 def prepare(talk: Talk, call: SeenCall) -> Any:
@@ -156,8 +174,12 @@ def prepare(talk: Talk, call: SeenCall) -> Any:
         return Done(None, ("ToolCallError", f"Failed to run function tools: {message}", None))
 
 
-def run_agent(talk: Talk, call: SeenCall, given: Any) -> Generator[Action, Event, Given]:
-    """An agent that is a tool: a run of its own, whose turns are its own and whose usage is this run's too."""
+def run_agent(talk: Talk, call: SeenCall, given: Any) -> Generator[Action, Event, Given | None]:
+    """An agent that is a tool: a run of its own, whose turns are its own and whose usage is this run's too.
+
+    Returns:
+        Its result; None where a call of its own waits for an approval that nobody gives.
+    """
     run = talk.run
     agent = run.setup.agents[run.tools[call.name].agent or ""]
     child, begin = run.child(agent), run.ledger.clock
@@ -167,6 +189,8 @@ def run_agent(talk: Talk, call: SeenCall, given: Any) -> Generator[Action, Event
     outcome: Outcome = yield from run.style.loop(child)
     talk.used += child.memory["used"]
     seconds = run.ledger.clock - begin
+    if outcome.ended == "approval":
+        return None
     if outcome.returned == "error":
         return Given(f"{outcome.error_type}: {outcome.error_message}", is_error=True, seconds=seconds)
     return Given(outcome.final_text, seconds=seconds)

@@ -30,7 +30,7 @@ from functools import partial
 
 from agentsim.core.actions import Action
 from agentsim.core.events import Event, Outcome
-from agentsim.core.messages import Block, Message, ToolCall
+from agentsim.core.messages import Block, Message, ToolCall, ToolResult
 from agentsim.core.run import Run
 from agentsim.core.style import Style
 from agentsim.core.wires import CHAT, RESPONSES, Seen, SeenCall
@@ -49,7 +49,12 @@ Steps = Generator[Action, Event, Outcome | None]
 def loop(run: Run, entry: Entry) -> Generator[Action, Event, Outcome]:
     """One run of a prompt."""
     talk = Talk(run, entry)
+    if not talk.nested:
+        run.hand_over(run.setup.agent)
+        drop_unanswered(run)
+    before = len(run.history)
     while True:
+        turn_begin = len(run.history)
         if run.limit is not None and talk.turn + 1 > run.limit:
             outcome: Outcome | None = yield from at_limit(talk)
         else:
@@ -58,6 +63,8 @@ def loop(run: Run, entry: Entry) -> Generator[Action, Event, Outcome]:
             outcome = yield from turn(talk)
         outcome = yield from after_turn(talk, outcome)
         if outcome is not None:
+            if outcome.returned == "error":
+                forget(talk, before, turn_begin)
             return outcome
         run.count += 1
 
@@ -85,6 +92,24 @@ def turn(talk: Talk) -> Steps:
     return (yield from answer(talk, seen, held, calls))
 
 
+def drop_unanswered(run: Run) -> None:
+    """A new prompt leaves out calls that were never answered: those that still wait for an approval."""
+    answered = {part.call_id for message in run.history for part in message.content if isinstance(part, ToolResult)}
+    for at, message in enumerate(run.history):
+        kept = tuple(part for part in message.content if not (isinstance(part, ToolCall) and part.id not in answered))
+        if kept != message.content:
+            run.rewrite(at, [*([Message(message.role, kept)] if kept else []), *run.history[at + 1 :]])
+            return
+
+
+def forget(talk: Talk, before: int, turn_begin: int) -> None:
+    """What a session does not keep of a run that threw: the last turn (Python), all (JavaScript), all but the prompt (streamed)."""
+    if talk.python:
+        talk.run.rewrite(turn_begin)
+    elif not talk.nested:
+        talk.run.rewrite(before - (not talk.run.streamed))
+
+
 def rejected(talk: Talk, calls: list[SeenCall]) -> Outcome | None:
     """A reply that is refused as a whole, before any tool runs. The languages look in another order."""
     known = {**talk.run.tools, **dict.fromkeys(handoff_names(talk))}
@@ -105,7 +130,7 @@ def answer(talk: Talk, seen: Seen, held: Held, calls: list[SeenCall]) -> Steps:
     """Run the reply's calls, or take its words for the end."""
     run = talk.run
     fresh = talk.ids.fresh(calls)
-    keep(run, held, calls, fresh)
+    keep(talk, held, calls, fresh)
     if calls:
         done = yield from work(talk, fresh)
         if done.outcome is not None:
@@ -123,9 +148,10 @@ def answer(talk: Talk, seen: Seen, held: Held, calls: list[SeenCall]) -> Steps:
     return (yield from spoken(talk, held))
 
 
-def keep(run: Run, held: Held, calls: list[SeenCall], fresh: list[SeenCall]) -> None:
-    """The reply's items go into the history, but for dropped calls; of a reply that says nothing only its reasoning."""
-    if not calls and not (held.said.text or held.said.refusal):
+def keep(talk: Talk, held: Held, calls: list[SeenCall], fresh: list[SeenCall]) -> None:
+    """The reply's items go into the history, but for dropped calls; of one that JavaScript asks again only its reasoning."""
+    asked_again = not (calls or held.said.text or held.said.refusal or talk.structured)
+    if asked_again and not talk.python:
         blocks: tuple[Block, ...] = held.reasoning
     else:
         arrived, left = iter(calls), list(fresh)
@@ -138,7 +164,7 @@ def keep(run: Run, held: Held, calls: list[SeenCall], fresh: list[SeenCall]) -> 
                 kept.append(ToolCall(call.id, call.name, call.raw))
         blocks = tuple(kept)
     if blocks:
-        run.history.append(Message("assistant", blocks))
+        talk.run.history.append(Message("assistant", blocks))
 
 
 def _style(name: str, entry: Entry, words: Words, streams: bool | None) -> Style:

@@ -13,7 +13,7 @@ from agentsim.core.events import Fault
 from agentsim.core.messages import Block, Refusal, Reply, ServerCall, ServerResult, Text, Thinking, ToolCall
 from agentsim.core.tools import Approval, Decision, ToolOutcome, ToolSpec
 from agentsim.scenario.inputs import input_check
-from agentsim.scenario.model import FOREVER, Abort, Entry, Scenario, ScriptedFault, ScriptedReply
+from agentsim.scenario.model import FOREVER, Abort, Agent, Entry, Scenario, ScriptedFault, ScriptedReply
 
 HERE = Path(__file__).parent
 SDK = HERE.parent / "sdk"
@@ -59,25 +59,44 @@ def _tools_of(case: Mapping[str, Any], shared: list[dict[str, Any]]) -> list[dic
 
 def scenario_of(case: Mapping[str, Any]) -> Scenario:
     """A measured script as a scenario."""
-    entries = [_entry(reply) for reply in _numbered(case)]
-    if case.get("then") == "repeat":
+    tools = {tool["name"]: _tool(tool) for tool in case["all_tools"]}
+    several = "agents" in case
+    return Scenario(
+        case["id"],
+        tuple(case.get("prompts", ["go"])),
+        system=case.get("system"),
+        tools={tool["name"]: tools[tool["name"]] for tool in case["all_tools"] if "of" not in tool},
+        script=_script(case, None),
+        handoffs=tuple(case.get("handoffs", ())),
+        agent="A" if several else None,
+        agents={name: _agent(case, name, spec, tools) for name, spec in case.get("agents", {}).items()},
+        approvals=tuple(tuple(map(_decision, resume)) for resume in case.get("approvals", [])),
+        output=case["output"]["schema"] if "output" in case else None,
+        abort=Abort(**case["abort"]) if "abort" in case else None,
+    )
+
+
+def _agent(case: Mapping[str, Any], name: str, spec: Mapping[str, Any], tools: Mapping[str, ToolSpec]) -> Agent:
+    """Another agent: its replies are those that say so (`by`)."""
+    return Agent(
+        name,
+        tools={tool: tools[tool] for tool in spec.get("tools", ())},
+        script=_script(case, name),
+        limit=spec.get("limit"),
+        handoffs=tuple(spec.get("handoffs", ())),
+    )
+
+
+def _script(case: Mapping[str, Any], agent: str | None) -> tuple[Entry, ...]:
+    entries = [_entry(reply) for reply in _numbered(case) if reply.get("by") == agent]
+    if case.get("then") == "repeat" and agent is None:
         last = entries[-1]
         entries[-1] = (
             ScriptedReply(last.reply, repeat=FOREVER)
             if isinstance(last, ScriptedReply)
             else ScriptedFault(last.fault, repeat=FOREVER)
         )
-    tools = {tool["name"]: _tool(tool) for tool in case["all_tools"]}
-    return Scenario(
-        case["id"],
-        tuple(case.get("prompts", ["go"])),
-        system=case.get("system"),
-        tools=tools,
-        script=tuple(entries),
-        approvals=tuple(tuple(map(_decision, resume)) for resume in case.get("approvals", [])),
-        output=case["output"]["schema"] if "output" in case else None,
-        abort=Abort(**case["abort"]) if "abort" in case else None,
-    )
+    return tuple(entries)
 
 
 def _decision(said: Mapping[str, Any]) -> Decision:
@@ -140,6 +159,7 @@ def _tool(tool: Mapping[str, Any]) -> ToolSpec:
         client=tool.get("execute") == "client",
         return_direct=bool(tool.get("return_direct")),
         server=bool(tool.get("server")),
+        agent=tool.get("agent"),
         problem=input_check(schema),
     )
 
