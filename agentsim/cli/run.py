@@ -44,7 +44,7 @@ def command(
 ) -> None:
     """Play one FILE under one style and print the transcript.
 
-    Exit status 1 where the scenario's `expect` is not met, 2 where no wire of the style can say the scenario.
+    Exit status 1 where an `expect` is not met (the file's own holds for the reference loop, others for their style), 2 where no wire of the style can say the scenario.
     """
     from agentsim.api import run
     from agentsim.judge.expect import unmet

@@ -10,6 +10,7 @@ from agentsim.core.events import Fault
 from agentsim.core.messages import STOP_REASONS, Block, Reply, ServerCall, Text, Thinking, ToolCall
 from agentsim.core.tools import ToolOutcome, ToolSpec
 from agentsim.scenario.inputs import input_check
+from agentsim.scenario.load import loads
 from agentsim.scenario.model import FOREVER, Entry, Pace, Scenario, ScriptedFault, ScriptedReply
 from agentsim.styles import all_styles
 
@@ -55,12 +56,17 @@ def replies(draw: st.DrawFn) -> Reply:
 
 
 paces = st.sampled_from([Pace(), Pace(1.0), Pace(0.2, 0.1, 3.0)])
-faults = st.builds(
-    Fault,
-    st.sampled_from([400, 429, 500, 529, None]),
-    st.just("api_error"),
-    st.just("fault"),
-    st.sampled_from([None, 0.5]),
+LOST = loads("agentsim: 1\nreplies: [{disconnect: {before: headers, how: reset}}]").script[0]
+assert isinstance(LOST, ScriptedFault)
+faults = st.one_of(
+    st.builds(
+        Fault,
+        st.sampled_from([400, 429, 500, 529]),
+        st.just("api_error"),
+        st.just("fault"),
+        st.sampled_from([None, 0.5]),
+    ),
+    st.just(LOST.fault),
 )
 entries: st.SearchStrategy[Entry] = st.one_of(
     st.builds(ScriptedReply, replies(), paces),
