@@ -148,6 +148,9 @@ class Provider:
             except AgentsimError as error:
                 self.errors.append(error)
                 return codec.refuse(Complaint("harness", f"agentsim: {error}"), tag)
+            except Exception as error:  # a mistake of ours must not look like one of the client's
+                self.errors.append(error)
+                return codec.refuse(Complaint("harness", f"agentsim failed: {type(error).__name__}: {error}"), tag)
             finally:
                 if self.settings.keep:
                     self.requests.append(exchange.logged(number, request, codec.wire))

@@ -113,7 +113,13 @@ def body(body: Json) -> Iterator[Complaint]:
         yield openai.empty_array("messages")
     if body.get("tools") == []:
         yield openai.empty_array("tools")
+    for index, tool in enumerate(body.get("tools") or ()):
+        if "type" not in tool:
+            yield openai.missing(f"tools[{index}].type")
+        elif tool["type"] == "function" and not (tool.get("function") or {}).get("name"):
+            yield openai.missing(f"tools[{index}].function.name")
     for index, message in enumerate(body.get("messages", [])):
+        yield from _part_fields(f"messages[{index}]", message.get("content"))
         if message.get("tool_calls") == []:
             yield openai.empty_array(f"messages[{index}].tool_calls")
         if message["role"] == "tool" and "tool_call_id" not in message:
@@ -122,6 +128,14 @@ def body(body: Json) -> Iterator[Complaint]:
         if message["role"] in ("user", "tool", "system") and message.get("content") is None:
             text = "Invalid value for 'content': expected a string, got null."
             yield Complaint("no_empty_message", text, param=f"messages.[{index}].content")
+
+
+def _part_fields(where: str, content: Any) -> Iterator[Complaint]:
+    for index, part in enumerate(content if isinstance(content, list) else ()):
+        if "type" not in part:
+            yield openai.missing(f"{where}.content[{index}].type")
+        elif part["type"] == "text" and not isinstance(part.get("text"), str):
+            yield openai.missing(f"{where}.content[{index}].text")
 
 
 def message_to_wire(reply: Reply) -> Json:
