@@ -17,6 +17,7 @@ from agentsim.core.wires import ANTHROPIC, CHAT, RESPONSES, Seen, SeenCall
 from agentsim.styles import _ai_sdk_wire as wire
 from agentsim.styles._ai_sdk_calls import PROTO, Call, Tools, accepted
 from agentsim.styles._ai_sdk_options import Options, Step
+from agentsim.styles._ai_sdk_subagent import Loop, run_agents
 
 Steps = Generator[Action, Event, Any]
 
@@ -26,6 +27,7 @@ class Session:
 
     Attributes:
         run, options: of the loop.
+        agent_loop: of an agent that is a tool.
         strict: tools are checked as WorkflowAgent does.
         steps: the finished ones; `text`, `finish`: the last one's.
         waiting: calls that somebody is asked to approve.
@@ -35,8 +37,8 @@ class Session:
         checked: the history is known to have a result for every call.
     """
 
-    def __init__(self, run: Run, *, strict: bool = False) -> None:
-        self.run, self.strict = run, strict
+    def __init__(self, run: Run, agent_loop: Loop, *, strict: bool = False) -> None:
+        self.run, self.agent_loop, self.strict = run, agent_loop, strict
         self.options: Options = run.options or Options()
         self.steps: list[Step] = []
         self.text, self.finish = "", "other"
@@ -193,7 +195,9 @@ class Session:
 
     def use(self, calls: Sequence[Call], *, one_by_one: bool = False) -> Generator[Action, Event, list[ToolResult]]:
         """Run tools; their outputs as they are sent."""
-        to_run = [ToRun(call.id, call.name, call.input, timeout=self.options.tool) for call in calls]
+        given = yield from run_agents(self.run, calls, self.agent_loop)
+        time = self.options.tool
+        to_run = [ToRun(call.id, call.name, call.input, own, time) for call, own in zip(calls, given, strict=True)]
         workers = 1 if one_by_one else None if self.strict else self.options.concurrency
         deadline = (
             self.deadline if self.run.streamed else None

@@ -17,6 +17,8 @@ Measured on ai 7.0.143 with @ai-sdk/anthropic 4.0.82 and @ai-sdk/openai 4.0.118.
         provider call, and no stop condition is true    # asked here, last: isStepCount(n) is steps.length === n
     return the last step's text and finish reason       # never throws for a cap
 
+On ai 7.0.173 all rows were run again: one thing differs, and the styles `…@7.0.173` of the streaming entry points have it.
+
 A stream that breaks off is a step with what had arrived: an error event makes an error part, a clean end makes none.
 """
 
@@ -24,6 +26,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator
+from dataclasses import replace
 from typing import Any
 
 from agentsim.core.actions import Action
@@ -49,13 +52,14 @@ from agentsim.styles._ai_sdk_wire import (
 __all__ = ["STYLES", "finish_reason", "loop"]
 
 SDK = "ai 7.0.143, @ai-sdk/anthropic 4.0.82, @ai-sdk/openai 4.0.118"
+NEWER = "ai 7.0.173, @ai-sdk/anthropic 4.0.105, @ai-sdk/openai 4.0.118"
 RUNS_TOOLS = ("tool-calls", "stop")
 WIRES = (ANTHROPIC, RESPONSES, CHAT)
 
 
 def loop(run: Run) -> Generator[Action, Event, Outcome]:
     """One prompt: a call of the SDK, and one more for each time that approvals are answered."""
-    session = Session(run)
+    session = Session(run, loop)
     outcome = yield from steps(session)
     while True:
         session.keep(outcome)
@@ -64,9 +68,15 @@ def loop(run: Run) -> Generator[Action, Event, Outcome]:
         if answers is None or (answers and all(answer.kind == "edit" for answer in answers)):
             return outcome  # nobody answers, or with other arguments, which can't be said here
         run.total, run.count = run.total + run.count, 0
-        session = Session(run)
+        session = Session(run, loop)
         yield from session.resume(waiting, answers)
         outcome = yield from steps(session)
+
+
+def newer_loop(run: Run) -> Generator[Action, Event, Outcome]:
+    """The loop of 7.0.173: the same, but a Claude stream without an end is "interrupted" too."""
+    run.memory["unfinished"] = "interrupted"
+    return (yield from loop(run))
 
 
 def steps(session: Session) -> Generator[Action, Event, Outcome]:
@@ -87,7 +97,8 @@ def steps(session: Session) -> Generator[Action, Event, Outcome]:
                 return not_answered(session, reply)
             if reply.fault.disconnect == "reset":
                 return run.threw("AI_APICallError", "Failed to process successful response", "broken_stream")
-            broken, finish = True, "error" if reply.fault.disconnect is None else unfinished_reason(run.wire)
+            unfinished = run.memory.get("unfinished", unfinished_reason(run.wire))
+            broken, finish = True, unfinished if reply.fault.disconnect else "error"
             seen = broken_off(session, reply.fault)
             if run.wire == ANTHROPIC and finish != "error" and not arrived(reply.fault)[0].blocks:
                 text = "No output generated. The model stream ended without a finish chunk."
@@ -246,4 +257,6 @@ STYLES = (
     _style("streamText", 1, streams=True, options=CORE),
     _style("ToolLoopAgent.generate", 20, streams=False, options=AGENT),
     _style("ToolLoopAgent.stream", 20, streams=True, options=AGENT),
+    replace(_style("streamText@7.0.173", 1, streams=True, options=CORE), sdk=NEWER, loop=newer_loop),
+    replace(_style("ToolLoopAgent.stream@7.0.173", 20, streams=True, options=AGENT), sdk=NEWER, loop=newer_loop),
 )

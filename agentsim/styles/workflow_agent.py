@@ -46,6 +46,7 @@ from agentsim.styles._ai_sdk_options import WORKFLOW, reader
 from agentsim.styles._ai_sdk_session import Session, thrown
 from agentsim.styles._ai_sdk_wire import error_output, finish_reason, on_wire, unfinished_reason, workflow_arguments
 from agentsim.styles.ai_sdk import RUNS_TOOLS, WIRES, broken_off, choice_violated, read_limit, unfit
+from agentsim.styles.ai_sdk import loop as agent_loop
 
 SDK = "@ai-sdk/workflow 2.0.43, ai 7.0.112"
 
@@ -58,7 +59,7 @@ def not_implemented(run: Run) -> Generator[Action, Event, Outcome]:
 
 def loop(run: Run) -> Generator[Action, Event, Outcome]:
     """One prompt: a call of stream(), and one more for each time that approvals are answered."""
-    session = Session(run, strict=True)
+    session = Session(run, agent_loop, strict=True)
     outcome = yield from steps(session)
     while True:
         session.keep(outcome)
@@ -67,7 +68,7 @@ def loop(run: Run) -> Generator[Action, Event, Outcome]:
         if answers is None or (answers and all(answer.kind == "edit" for answer in answers)):
             return outcome
         run.total, run.count = run.total + run.count, 0
-        session = Session(run, strict=True)
+        session = Session(run, agent_loop, strict=True)
         yield from session.resume(waiting, answers, one_by_one=True)
         outcome = yield from steps(session)
 

@@ -316,3 +316,27 @@ def test_responses_gives_a_refusal_with_a_call_the_finish_reason_of_the_call():
     )
     run = played(AGENT, script, wire="openai-responses")
     assert (run.final_text, len(run.tool_runs)) == ("done", 1)
+
+
+@pytest.mark.parametrize("style", [AGENT, "ai-sdk/WorkflowAgent.stream"])
+def test_an_agent_that_is_a_tool_has_steps_of_its_own(style):
+    more = """
+    agents: {billing: {tools: {sum: {returns: "7"}}, replies: [{tool_use: {sum: {}}, seconds: 2}, {text: it is 7}]}}
+    """
+    tools = "tools: {billing: {input: {q: string}, agent: billing}, free: {returns: ok, seconds: 1}}"
+    run = played(style, "- tool_use: [{billing: {q: how much}}, {free: {}}]\n- text: done", more=more, tools=tools)
+    assert (run.final_text, run.outcome.reported_count, run.model_calls) == ("done", 2, 4)
+    assert (told(run)[-2:], run.seconds) == (["it is 7", "ok"], 2)
+
+
+def test_an_agent_that_throws_is_an_error_result():
+    more = "agents: {billing: {replies: [{error: {status: 400, message: no}}]}}"
+    tools = "tools: {billing: {input: {q: string}, agent: billing}}"
+    run = played(AGENT, "- tool_use: {billing: {q: a}}\n- text: done", more=more, tools=tools)
+    assert (told(run), run.tool_runs[0].is_error) == (["AI_APICallError: no"], True)
+
+
+def test_the_newer_version_calls_a_claude_stream_without_an_end_interrupted():
+    broken = "- {disconnect: {after_characters: 5, how: end}, content: [{text: hello there}]}"
+    assert played("ai-sdk/streamText@7.0.173", broken).finish_reason == "interrupted"
+    assert played(STREAM, broken).finish_reason == "other"
