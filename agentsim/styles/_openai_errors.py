@@ -21,8 +21,8 @@ def client_error(talk: Talk, failure: Failed) -> Outcome:
     """The client's own error ends the run; it shows no number but the turn."""
     run, fault, reported = talk.run, failure.fault, talk.shown_of_client_error()
     if failure.aborted:
-        name = "CancelledError" if talk.python else "AbortError"
-        return run.threw(name, "" if talk.python else "Request was aborted.", "aborted", reported=reported)
+        name, text = ("CancelledError", "") if talk.python else ("APIUserAbortError", "Request was aborted.")
+        return run.threw(name, text, "aborted", reported=reported)
     if fault.in_stream:
         return run.threw(*broken_off(talk, fault), "broken_stream", reported=reported)
     if fault.status is None:
@@ -31,6 +31,16 @@ def client_error(talk: Talk, failure: Failed) -> Outcome:
     name = ERRORS.get(fault.status, "InternalServerError" if fault.status >= 500 else other)
     message = f"Error code: {fault.status} - {fault.message}" if talk.python else f"{fault.status} {fault.message}"
     return run.threw(name, message, "http_error", reported=reported)
+
+
+def aborted(talk: Talk) -> Outcome:
+    """The caller gave up while tools ran. JavaScript's stream just ends, without a final output."""
+    run, reported = talk.run, talk.shown_of_client_error()
+    if talk.python:
+        return run.threw("CancelledError", "", "aborted", reported=reported)
+    if run.streamed:
+        return run.returned(None, ended="aborted", reported=reported)
+    return run.threw("AbortError", "This operation was aborted", "aborted", reported=reported)
 
 
 def broken_off(talk: Talk, fault: Fault) -> tuple[str, str]:

@@ -19,9 +19,6 @@ from agentsim.core.wires import CHAT, Seen, SeenCall
 FAILED = "An error occurred while running the tool. Please try again."
 UNREADABLE = "An error occurred while parsing tool arguments. Please try again with valid JSON."
 
-#: The input of an agent that is a tool, where the scenario says nothing else.
-AGENT_INPUT = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
-
 
 class Unreadable(ValueError):
     """Arguments that are no JSON. Args: what the model is told."""
@@ -109,16 +106,15 @@ def tool_input(spec: ToolSpec, call: SeenCall, python: bool) -> Any:
         Unreadable: the arguments are no JSON.
         Unfit: they don't fit the tool's schema.
     """
-    is_agent = spec.agent is not None and not spec.schema.get("properties")
-    schema = AGENT_INPUT if is_agent else spec.schema
     if call.broken:
         raise Unreadable(FAILED if python else UNREADABLE)
+    if spec.agent is not None and not spec.schema.get("properties") and call.is_object:
+        return call.arguments  # an agent for which the scenario asks no input takes what comes
     if python:
-        return lax(schema, call.arguments)
-    value = strip_unknown(schema, without_null_options(schema, call.arguments))
-    problem = None if is_agent else spec.problem(value)
-    if problem is not None or (is_agent and not (isinstance(value, Mapping) and isinstance(value.get("input"), str))):
-        raise Unfit(problem or "input: expected a text")
+        return lax(spec.schema, call.arguments)
+    value = strip_unknown(spec.schema, without_null_options(spec.schema, call.arguments))
+    if (problem := spec.problem(value)) is not None:
+        raise Unfit(problem)
     return value
 
 

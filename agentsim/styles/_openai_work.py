@@ -13,6 +13,7 @@ from agentsim.core.events import Event, Outcome, ToolRun
 from agentsim.core.messages import Message, ToolCall, ToolResult
 from agentsim.core.tools import Decision
 from agentsim.core.wires import SeenCall
+from agentsim.styles._openai_errors import aborted
 from agentsim.styles._openai_guardrails import breaks_off, tripped
 from agentsim.styles._openai_talk import Talk, handoff_names
 from agentsim.styles._openai_tools import FAILED, Unreadable, as_text, output_of, tool_input
@@ -110,8 +111,7 @@ def settle(
     """Run calls and append their results in call order; the first that throws ends the run, after its siblings ran."""
     answered = yield from run_all(talk, calls, rejected or {})
     if answered is None:
-        assert talk.guard_error is not None
-        done.outcome = tripped(talk, talk.guard_error)
+        done.outcome = tripped(talk, talk.guard_error) if talk.guard_error and talk.run.timed_out else aborted(talk)
         return
     for call, one in zip(calls, answered, strict=True):
         if one.thrown is not None:
@@ -130,7 +130,7 @@ def settle(
 def run_all(
     talk: Talk, calls: Sequence[SeenCall], rejected: Mapping[str, str]
 ) -> Generator[Action, Event, list[Done] | None]:
-    """Answer calls side by side, those that somebody rejected with a text; None where a guardrail broke them off."""
+    """Answer calls side by side, those that somebody rejected with a text; None where a guardrail or the caller broke them off."""
     run = talk.run
     prepared = [Done(rejected[call.id]) if call.id in rejected else prepare(talk, call) for call in calls]
     due = [at for at, one in enumerate(prepared) if not isinstance(one, Done)]
@@ -147,7 +147,7 @@ def run_all(
         ],
         deadline=breaks_off(talk),
     )
-    if run.timed_out:
+    if run.timed_out or run.aborted:
         return None
     finished = dict(zip(due, runs, strict=False))
     return [
@@ -189,6 +189,7 @@ def run_agent(talk: Talk, call: SeenCall, given: Any) -> Generator[Action, Event
     outcome: Outcome = yield from run.style.loop(child)
     talk.used += child.memory["used"]
     seconds = run.ledger.clock - begin
+    run.aborted = run.aborted or child.aborted
     if outcome.ended == "approval":
         return None
     if outcome.returned == "error":

@@ -66,6 +66,8 @@ def loop(run: Run) -> Generator[Action, Event, Outcome]:
             message = f"Agent stopped without finishing: stop_reason={stop}"
             return run.threw("Error", message, dropped=bool(seen.calls))
         settled = yield from run.settle(seen.calls, lambda call: not_a_tool(run, call), render)
+        if run.aborted:
+            return failed(run, Failed(Fault(type="aborted"), 1, aborted=True))
         run.history.append(Message("user", settled.results))
         run.count += 1
     return run.threw("Error", f"Agent hit maxSteps ({run.limit:g}) without finishing", "limit")

@@ -33,7 +33,7 @@ from agentsim.core.events import Event, Outcome
 from agentsim.core.messages import Block, Message, ToolCall, ToolResult
 from agentsim.core.run import Run
 from agentsim.core.style import Style
-from agentsim.core.wires import CHAT, RESPONSES, Seen, SeenCall
+from agentsim.core.wires import CHAT, RESPONSES, SeenCall
 from agentsim.styles._openai_claims import CLAIMS
 from agentsim.styles._openai_ends import at_limit, model_error, refused, spoken, tool_is_answer
 from agentsim.styles._openai_guardrails import after_turn, before_first_call, before_tools, call_model
@@ -89,7 +89,7 @@ def turn(talk: Talk) -> Steps:
     outcome = yield from before_tools(talk)
     if outcome is not None:
         return outcome
-    return (yield from answer(talk, seen, held, calls))
+    return (yield from answer(talk, held, calls))
 
 
 def drop_unanswered(run: Run) -> None:
@@ -126,9 +126,8 @@ def rejected(talk: Talk, calls: list[SeenCall]) -> Outcome | None:
     return None
 
 
-def answer(talk: Talk, seen: Seen, held: Held, calls: list[SeenCall]) -> Steps:
+def answer(talk: Talk, held: Held, calls: list[SeenCall]) -> Steps:
     """Run the reply's calls, or take its words for the end."""
-    run = talk.run
     fresh = talk.ids.fresh(calls)
     keep(talk, held, calls, fresh)
     if calls:

@@ -56,6 +56,8 @@ def loop(run: Run) -> Generator[Action, Event, Outcome]:
         runs: list[ToolRun] = []
         for one in inputs:
             runs += yield from run.use([one])
+            if run.aborted:
+                return threw(run, STOPPED, "aborted")
             if runs[-1].raised:
                 return threw(run, STOPPED, "tool_error")
         run.history.append(Message("assistant", as_said(seen)))

@@ -23,7 +23,7 @@ from functools import partial
 from typing import Any
 
 from agentsim.core.actions import Action, ToRun
-from agentsim.core.events import Event, Outcome, ToolRun
+from agentsim.core.events import Event, Fault, Outcome, ToolRun
 from agentsim.core.messages import Message, ToolCall, ToolResult
 from agentsim.core.partial_json import NotAPrefix
 from agentsim.core.run import Failed, Retry, Run
@@ -62,6 +62,8 @@ def loop(run: Run, language: Language) -> Generator[Action, Event, Outcome]:
             return run.returned(seen.text, seen.stop, done=done, dropped=bool(seen.calls))
         if not early:
             runs = yield from run_calls(run, calls, options, language)
+        if run.aborted:
+            return failed(run, Failed(Fault(type="aborted"), 1, aborted=True), language)
         run.answer_with(results(run, calls, runs, language))
     if run.last is not None:
         return run.returned(run.last.text, run.last.stop, done=False, ended="limit")

@@ -269,9 +269,14 @@ def tool_rounds(replied: list[Json], runs: list[Json], threads: bool) -> tuple[l
     """
     calls = [(number, call) for number, reply in enumerate(replied) for call in reply["calls"]]
     open_calls, ranked, rounds, rank = list(calls), [], set(), 0
+    taken: set[str] = set()
     for run in runs:
+        if run.get("call_id") in taken - {call["id"] for _, call in open_calls}:
+            ranked.append((rank, run))  # the same call once more: a retry
+            continue
         found = _call_of(open_calls, run)
         if found is not None:
+            taken.add(found[1]["id"])
             open_calls.remove(found)
             rounds.add(found[0])
             rank = next(at for at, call in enumerate(calls) if call is found)

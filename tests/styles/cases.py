@@ -13,7 +13,10 @@ from agentsim.core.events import Fault
 from agentsim.core.messages import Block, Refusal, Reply, ServerCall, ServerResult, Text, Thinking, ToolCall
 from agentsim.core.tools import Approval, Decision, ToolOutcome, ToolSpec
 from agentsim.scenario.inputs import input_check
-from agentsim.scenario.model import FOREVER, Abort, Agent, Entry, Scenario, ScriptedFault, ScriptedReply
+from agentsim.scenario.model import FOREVER, Abort, Agent, Entry, OutputBlock, Scenario, ScriptedFault, ScriptedReply
+
+#: What SDKs ask for where an agent is a tool.
+_AGENT_INPUT = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 
 HERE = Path(__file__).parent
 SDK = HERE.parent / "sdk"
@@ -140,7 +143,7 @@ def _adder(keys: list[str]) -> Callable[..., Any]:
 
 
 def _tool(tool: Mapping[str, Any]) -> ToolSpec:
-    schema = tool.get("schema", {"type": "object", "properties": {}})
+    schema = tool.get("schema", _AGENT_INPUT if "agent" in tool else {"type": "object", "properties": {}})
     if "returns_each" in tool:
         outcomes = tuple(map(_outcome, tool["returns_each"]))
     elif "raises" in tool:
@@ -191,8 +194,16 @@ def _entry(reply: Mapping[str, Any]) -> Entry:
         return ScriptedFault(
             Fault(error["status"], error.get("type", ""), error.get("message", ""), error.get("retry_after"))
         )
-    blocks = tuple(_blocks(reply))
-    whole = Reply(blocks, _stop(reply, blocks))
+    told = tuple(_blocks(reply))
+    blocks = tuple(block for block in told if not _is_output(block))
+    whole = Reply(blocks, _stop(reply, told))
+    if len(blocks) < len(told):
+        outputs = [
+            (at, OutputBlock(json.loads(b.arguments)))
+            for at, b in enumerate(told)
+            if isinstance(b, ToolCall) and _is_output(b)
+        ]
+        return ScriptedReply(whole, extras=tuple(outputs))
     return ScriptedFault(_broken(reply["broken"], whole)) if "broken" in reply else ScriptedReply(whole)
 
 
@@ -204,6 +215,11 @@ def _broken(how: Mapping[str, Any], whole: Reply) -> Fault:
         words = how.get("type", "overloaded_error"), how.get("message", "Overloaded")
         return Fault(200, *words, after_characters=how["after"], partial=whole)
     return Fault(200, after_characters=how["after"], disconnect=how["how"], partial=whole)
+
+
+def _is_output(block: Block) -> bool:
+    """A call of the tool by which the SDK asks for structured output, whatever its name."""
+    return isinstance(block, ToolCall) and block.name == "OUTPUT"
 
 
 def _stop(reply: Mapping[str, Any], blocks: tuple[Block, ...]) -> str | None:

@@ -17,12 +17,7 @@ _NAN = "NaN is no JSON, and no provider's body can hold it"
 
 #: (style, case, wire, streamed) -> why; None in place of a wire or of streamed: every one.
 DIVERGENCES: dict[tuple[str, str, str | None, bool | None], str] = {
-    (
-        "openai-agents/Runner.run",
-        "option_guard_slow_tool",
-        None,
-        None,
-    ): "a run that is broken off is told as it would have ended",
+    ("openai-agents-js/run", "abort_in_first_of_two", None, None): "no further call starts once the caller gave up",
     ("langchain/create_agent", "duplicate_ids_with_caller", "anthropic-messages", None): _CALLER,
     ("langchain/create_react_agent", "duplicate_ids_with_caller", "anthropic-messages", None): _CALLER,
     ("langchain/create_agent", "raw_nan", "anthropic-messages", None): _NAN,

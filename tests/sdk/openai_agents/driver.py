@@ -71,10 +71,13 @@ def tool(tools: Tools, spec: Json, options: Json) -> Any:
     async def function(**given: Any) -> Any:
         value = plain(**given)
         entry = tools.runs[-1]
+        if spec.get("aborts"):
+            spec["task"].cancel()
         try:
             await asyncio.sleep(spec.get("seconds", 0))
         except asyncio.CancelledError:
-            entry.update(output=None, is_error=True)
+            if "timeout" in options:
+                entry.update(output=None, is_error=True)
             raise
         return value.text if isinstance(value, Failure) else value
 
@@ -137,7 +140,7 @@ class Agents:
         return self.named(spec["agent"]).as_tool(spec["name"], spec.get("description", spec["name"]), **more)
 
 
-def threw(error: Exception, count: int | None = None) -> Json:
+def threw(error: BaseException, count: int | None = None) -> Json:
     """The answer of a run that raised; the SDK's own errors carry what the run had done."""
     if count is None and isinstance(error, AgentsException) and error.run_data is not None:
         count = error.run_data.context_wrapper.usage.requests
@@ -155,7 +158,7 @@ async def plain_run(agent: Agent[Any], given: Any, options: Json) -> tuple[Any, 
     """``Runner.run``."""
     try:
         result = await Runner.run(agent, given, **options)
-    except Exception as error:
+    except (Exception, asyncio.CancelledError) as error:
         return None, threw(error)
     count = result.context_wrapper.usage.requests
     return result, {"returned": "answer", "final_text": text_of(result.final_output), "reported_count": count}
@@ -167,7 +170,7 @@ async def streamed_run(agent: Agent[Any], given: Any, options: Json) -> tuple[An
     try:
         async for _ in result.stream_events():
             pass
-    except Exception as error:
+    except (Exception, asyncio.CancelledError) as error:
         return None, threw(error, result.current_turn)
     count = result.current_turn
     return result, {"returned": "answer", "final_text": text_of(result.final_output), "reported_count": count}
@@ -209,6 +212,8 @@ async def converse(client: AsyncOpenAI, case: Json, tools: Tools) -> Json:
     chat = case["wire"] == "openai-chat"
     kind: Any = OpenAIChatCompletionsModel if chat else OpenAIResponsesModel
     given = case["options"]
+    for spec in tools.specs:
+        spec |= {"aborts": case.get("abort", {}).get("during") == spec["name"], "task": asyncio.current_task()}
     agent = Agents(case, tools, kind(openai_client=client, model="gpt-6-astra")).main()
     options: Json = {"run_config": RunConfig(**given.get("run_config", {}))}
     if "error_handlers" in given:

@@ -22,7 +22,8 @@ function functionTool(tools, spec, options) {
     ...(spec.approval === "required" ? { needsApproval: true } : {}),
     ...chosen(options, TOOL_OPTIONS),
     execute: async (input, _context, details) => {
-      const value = await tools.run(spec, input, details?.signal);
+      if (tools.abort?.during === spec.name) tools.gaveUp.abort();
+      const value = await tools.run(spec, input, tools.abort ? undefined : details?.signal);
       return value instanceof Failure ? value.text : value;
     },
   });
@@ -132,6 +133,9 @@ await serve(async (one, tools) => {
   const options = chosen(one.options, RUN_OPTIONS);
   if (one.options.errorHandlers) options.errorHandlers = mapped(one.options.errorHandlers, (tree) => toFunction(tree));
   if (one.limit !== "default") options.maxTurns = one.limit;
+  Object.assign(tools, { abort: one.abort, gaveUp: new AbortController() });
+  if (one.abort) options.signal = tools.gaveUp.signal;
+  if (one.abort?.before_reply === 1) tools.gaveUp.abort();
   if (one.prompts) options.session = new MemorySession();
   let answer;
   for (const prompt of one.prompts ?? [one.prompt]) {
