@@ -14,6 +14,8 @@ _PUBLIC = {
     "compare": "agentsim.api",
     "least_limit": "agentsim.api",
     "run": "agentsim.api",
+    "play": "agentsim.session",
+    "Sim": "agentsim.session",
     "dumps": "agentsim.scenario.dump",
     "load": "agentsim.scenario.load",
     "loads": "agentsim.scenario.load",
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     from agentsim.scenario.dump import dumps
     from agentsim.scenario.load import load, loads
     from agentsim.scenario.model import Scenario
+    from agentsim.session import Sim, play
 
 
 def __getattr__(name: str) -> Any:
