@@ -16,13 +16,18 @@ from agentsim.styles import all_styles
 
 KEY = {"type": "object", "properties": {"key": {"type": "string"}}, "required": ["key"]}
 
+NONE = {"type": "object", "properties": {}}
+
+
+def tool(name: str, *outcomes: ToolOutcome, schema: dict[str, object] = NONE, **more: object) -> ToolSpec:
+    return ToolSpec(name, schema=schema, outcomes=outcomes, problem=input_check(schema), **more)  # type: ignore[arg-type]
+
+
 TOOLS = {
-    "lookup": ToolSpec(
-        "lookup", schema=KEY, outcomes=(ToolOutcome("returns", "value of {key}"),), problem=input_check(KEY)
-    ),
-    "boom": ToolSpec("boom", outcomes=(ToolOutcome("raises", "boom failed"),)),
-    "slow": ToolSpec("slow", outcomes=(ToolOutcome("returns", "ok"),), seconds=(0.5, 2.0), read_only=True),
-    "failing": ToolSpec("failing", outcomes=(ToolOutcome("fails", "no"), ToolOutcome("returns", {"a": [1, None]}))),
+    "lookup": tool("lookup", ToolOutcome("returns", "value of {key}"), schema=KEY),
+    "boom": tool("boom", ToolOutcome("raises", "boom failed")),
+    "slow": tool("slow", ToolOutcome("returns", "ok"), seconds=(0.5, 2.0), read_only=True),
+    "failing": tool("failing", ToolOutcome("fails", "no"), ToolOutcome("returns", {"a": [1, None]})),
 }
 
 _whole = st.sampled_from([{"key": "a"}, {"key": "b"}, {}, {"wrong": 5}, {"key": 5}]).map(json.dumps)
