@@ -39,7 +39,6 @@ class _Thread:
         self.raw: str | None = None
         self.usage: Usage | None = None
         self.place = 0
-        #: messages of the history at which each line stands, for lines that later ones may hang on to.
         self.last_reply_at = 0
 
     def close(self) -> None:
@@ -56,9 +55,17 @@ class _Thread:
         self.after = []
 
     @property
+    def replied(self) -> int:
+        """How many messages the history has up to the last reply, be it still open."""
+        if self.key is None:
+            return self.last_reply_at
+        return len(self.builder.history) + bool(self.builder.waiting) + 1
+
+    @property
     def position(self) -> int:
-        """How many messages the history has once everything so far is in it."""
-        return len(self.builder.history) + (self.key is not None) + bool(self.after)
+        """How many it has once everything so far is in it."""
+        whole = len(self.builder.history) + bool(self.builder.waiting) if self.key is None else self.replied
+        return whole + bool(self.after)
 
 
 class _Session:
@@ -132,8 +139,11 @@ class _Session:
         blocks = reply_blocks(claude_parts(message.get("content")))
         raw = text_of(message.get("stop_reason"))
         if key == thread.key:
-            thread.blocks += [block for block in blocks if not _repeated(block, thread.blocks)]
-            self._note_tasks(blocks)
+            fresh = [block for block in blocks if not _repeated(block, thread.blocks)]
+            if blocks and not fresh:
+                self._forget_repeats(thread)
+            self._note_tasks(fresh)
+            thread.blocks += fresh
             thread.raw = raw or thread.raw
             thread.usage = usage(message.get("usage")) or thread.usage
             return
@@ -152,9 +162,13 @@ class _Session:
     def _again(self, thread: _Thread, key: str, blocks: tuple[Block, ...], raw: str | None) -> None:
         """A reply that is long over: a resumed session repeats it, or its last blocks come late."""
         thread.builder.amend(key, blocks, raw)
-        repeated = [part for part, _ in thread.after if isinstance(part, Text) and hash(part.text) in self.said]
-        if repeated and len(repeated) == len(thread.after):
-            thread.after = []
+        self._forget_repeats(thread)
+
+    def _forget_repeats(self, thread: _Thread) -> None:
+        """What stands before a repeated reply and was said before, is repeated too."""
+        thread.after = [
+            (p, typed) for p, typed in thread.after if not (isinstance(p, Text) and hash(p.text) in self.said)
+        ]
         self.source.skip("line of a reply that was written before")
 
     # -- what the user says -------------------------------------------------------------------------------------
@@ -199,8 +213,7 @@ class _Session:
             return False
         if thread is not self.main:
             return True
-        begins = thread.last_reply_at if thread.key is None else len(thread.builder.history) + 1
-        return position < begins
+        return position < thread.replied
 
     def _branch(self, thread: _Thread, position: int) -> _Thread:
         thread.close()
@@ -239,8 +252,10 @@ class _Session:
 
 
 def _repeated(block: Block, blocks: list[Block]) -> bool:
-    """Whether a call stands in the reply already; texts may well come twice."""
-    return isinstance(block, ToolCall) and any(isinstance(b, ToolCall) and b.id == block.id for b in blocks)
+    """Whether a block stands in the reply already."""
+    if isinstance(block, ToolCall):
+        return any(isinstance(b, ToolCall) and b.id == block.id for b in blocks)
+    return block in blocks
 
 
 def _is_result(record: dict[str, Any]) -> bool:
