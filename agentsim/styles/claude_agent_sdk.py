@@ -25,7 +25,7 @@ from typing import Any
 
 from agentsim.core.actions import Action, ToRun
 from agentsim.core.coerce import strip_unknown
-from agentsim.core.events import Event, Outcome, ToolRun
+from agentsim.core.events import Event, Fault, Outcome, ToolRun
 from agentsim.core.messages import Message, Part, RedactedThinking, Text, Thinking, ToolCall, ToolResult
 from agentsim.core.run import Failed, Retry, Run, fault_ending
 from agentsim.core.style import Style
@@ -65,11 +65,30 @@ class Turns:
     malformed: int = 0
 
 
+class CliRetry(Retry):
+    """What the CLI sends again: 10 times mostly, an overload twice, a bad request once more with a simpler `thinking`."""
+
+    __slots__ = ("after_round", "entry")
+
+    def __init__(self, entry: Entry, after_round: bool) -> None:
+        super().__init__(10, frozenset({401, 408, 409, 429}))
+        object.__setattr__(self, "entry", entry)
+        object.__setattr__(self, "after_round", after_round)
+
+    def again(self, fault: Fault, attempts: int) -> bool:
+        """Whether the request is sent once more after `attempts` attempts."""
+        if fault.status == 400:
+            return attempts <= (2 if self.entry.python and self.after_round else 1)
+        if fault.status == 529:
+            return attempts <= 2
+        return super().again(fault, attempts)
+
+
 def agent(run: Run, entry: Entry) -> Generator[Action, Event, Outcome]:
     """One user message to its result."""
     turns = Turns()
     while True:
-        seen = yield from run.call(Retry(10))
+        seen = yield from run.call(CliRetry(entry, after_round=run.rounds > 0))
         if isinstance(seen, Failed):
             return failed(run, seen, turns, entry)
         if seen.calls:
@@ -85,7 +104,7 @@ def agent(run: Run, entry: Entry) -> Generator[Action, Event, Outcome]:
         if isinstance(again, Outcome):
             return again
         if again is not None:
-            if not seen.calls:
+            if not seen.calls and again is not MALFORMED:
                 send_back(run, seen)
             run.say(again)
             turns.users += 1
@@ -108,12 +127,11 @@ def success(run: Run, seen: Seen, turns: Turns, entry: Entry) -> Outcome:
 def over(run: Run, turns: Turns, entry: Entry) -> Outcome:
     """The cap: the last reply's tools have run."""
     text = f"Reached maximum number of turns ({run.limit:g})"
+    turns.users = int(run.limit or 0)  # num_turns is the cap + 1 here, whatever was emitted
     return result_error(run, entry, turns, "error_max_turns", text, "limit")
 
 
-def result_error(
-    run: Run, entry: Entry, turns: Turns, subtype: str, text: str, ended: str | None = None
-) -> Outcome:
+def result_error(run: Run, entry: Entry, turns: Turns, subtype: str, text: str, ended: str | None = None) -> Outcome:
     """An error result; single-shot queries throw after it, the client hands it over."""
     reported = 1 + turns.users
     message = f"Claude Code returned an error result: {text}"
@@ -152,7 +170,9 @@ def recovery(run: Run, seen: Seen, turns: Turns, entry: Entry) -> str | Outcome 
         turns.malformed += 1
         if turns.malformed <= entry.malformed:
             return MALFORMED
-        return result_error(run, entry, turns, "success", "The model's tool call could not be parsed (retry also failed).")
+        return result_error(
+            run, entry, turns, "success", "The model's tool call could not be parsed (retry also failed)."
+        )
     if not seen.text.strip() and seen.stop != "pause_turn" and not turns.nudged:
         turns.nudged = True
         return NUDGE
@@ -229,7 +249,7 @@ def read_limit(value: Any) -> float | None:
     """0 is no cap, -1 is one call."""
     if not value:
         return None
-    return max(1, value)
+    return float(max(1, int(value)))
 
 
 def _style(name: str, entry: Entry) -> Style:
