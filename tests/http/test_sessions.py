@@ -159,3 +159,36 @@ def test_a_long_session_does_not_grow() -> None:
     grown, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert grown < 300_000
+
+
+def test_what_needs_no_scenario_is_answered_without_one(two: Sessions) -> None:
+    headers = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
+    models = two(HttpRequest("GET", "/v1/models", headers))
+    assert models.status == 200
+    count = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x"}]}).encode()
+    assert two(HttpRequest("POST", "/v1/messages/count_tokens", headers, count)).status == 200
+    assert ask(two) == (400, "messages: at least one message is required")
+    assert ask(two, "x", headers={"anthropic-version": ""}) == (400, "anthropic-version: header is required")
+
+
+def test_a_script_of_errors_alone_begins_anew_for_a_new_call() -> None:
+    sessions = Sessions(
+        {"a": loads({"agentsim": 1, "prompt": "hi", "replies": [{"error": 429}]})}, Settings(keep=False)
+    )
+    assert [ask(sessions, "hi")[0] for _ in range(3)] == [429, 429, 429]
+
+
+def test_conversations_and_stored_responses_work_across_scenarios(two: Sessions) -> None:
+    def call(method: str, path: str, body: Any = None) -> Any:
+        content = b"" if body is None else json.dumps(body).encode()
+        response = two(HttpRequest(method, path, {"authorization": "Bearer k"}, content))
+        assert response.status == 200, response.body
+        return json.loads(response.body)
+
+    made = call("POST", "/v1/conversations", {})
+    first = call("POST", "/v1/responses", {"model": "m", "input": "second", "conversation": made["id"]})
+    assert first["output"][0]["content"][0]["text"] == "b1"
+    then = call("POST", "/v1/responses", {"model": "m", "input": "and?", "conversation": made["id"]})
+    assert then["output"][0]["content"][0]["text"] == "b2"
+    assert call("GET", f"/v1/responses/{first['id']}") == first
+    assert len(call("GET", f"/v1/conversations/{made['id']}/items")["data"]) == 4
