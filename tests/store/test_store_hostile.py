@@ -22,19 +22,19 @@ MB = 1 << 20
 
 
 def bomb() -> bytes:
-    return gzip.compress(b" " * (200 * MB))
+    return gzip.compress(b" " * (20 * MB))
 
 
 def zip_bomb() -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("samples/1_epoch_1.json", "w") as file:
-        for _ in range(200):
+        for _ in range(20):
             file.write(b" " * MB)
     return buffer.getvalue()
 
 
 def body_bomb() -> bytes:
-    packed_body = base64.b64encode(gzip.compress(b" " * (100 * MB))).decode()
+    packed_body = base64.b64encode(gzip.compress(b" " * (2 * MB))).decode()
     head = "interactions:\n- request: {method: POST, uri: 'http://x/v1/messages', body: '{\"messages\": []}'}\n"
     return f"{head}  response: {{status: {{code: 200}}, body: {{string: !!binary '{packed_body}'}}}}\n".encode()
 
@@ -46,7 +46,7 @@ REFUSED = {
     "cut gzip": (gzip.compress(own("chat/list.json"))[:40], "broken gzip data: it ends too early"),
     "a zip bomb": (zip_bomb(), "unfolds to more than is sensible"),
     "a zstandard bomb": (
-        zstandard_archive({"samples/1_epoch_1.json": b" " * (100 * MB)}),
+        zstandard_archive({"samples/1_epoch_1.json": b" " * (20 * MB)}),
         "unfolds to more than is sensible",
     ),
     "a cut archive": (packed()["deflated eval"][0][:200], "broken zip archive, maybe cut"),
@@ -87,6 +87,12 @@ def test_an_unknown_file_is_told_what_is_supported() -> None:
     with pytest.raises(TranscriptError, match="Supported: .*Claude Code sessions.*VCR cassettes.*Inspect logs"):
         read(b"{}")
     assert recognise(b"{}") is None
+
+
+def test_a_scenario_is_no_recording() -> None:
+    story = {"agentsim": 1, "prompt": "go", "messages": [{"user": "hi"}, {"assistant": {"text": "hello"}}], "replies": [{"text": "x"}]}
+    assert recognise(json.dumps(story).encode()) is None
+    assert recognise(b"agentsim: 1\nprompt: go\nreplies:\n  - text: hi\n") is None
 
 
 def test_a_broken_document_names_its_line() -> None:
