@@ -26,6 +26,7 @@ from agentsim.core.messages import Message, ToolResult
 from agentsim.core.run import Failed, Retry, Run, fault_ending
 from agentsim.core.style import Style
 from agentsim.core.wires import SeenCall
+from agentsim.styles._anthropic_claims import HAND_ROLLED_CLAIMS
 
 RETRY = Retry(retries=2)
 
@@ -120,5 +121,6 @@ STYLES = (
         at_limit='throws Error "Agent hit maxSteps (n) without finishing"',
         signal="returns; everything else throws",
         streams=False,
+        claims=HAND_ROLLED_CLAIMS,
     ),
 )
