@@ -38,6 +38,7 @@ from agentsim.styles._langchain_faults import Leaves
 from agentsim.styles._langchain_graph import MODEL, TOOLS, Graph, Node
 from agentsim.styles._langchain_messages import human
 from agentsim.styles._langchain_options import JAVASCRIPT, PREBUILT, PYTHON, reader
+from agentsim.styles._langchain_sums import formula
 from agentsim.styles._langchain_thread import SORRY, Entry, Thread
 
 SDK_JS = "langchain 1.5.14, @langchain/langgraph 1.7.3"
@@ -182,6 +183,7 @@ def _style(name: str, entry: Entry, default: float) -> Style:
         read_limit=limit_python if entry.python else limit_js,
         options=options,
         configure=None if entry.prebuilt else reader(entry.python),
+        formula=lambda options, rounds: formula(options, rounds, entry.python, entry.prebuilt),
     )
 
 

@@ -111,6 +111,21 @@ def test_budget_says_four_nearly_everywhere_and_eight_super_steps():
     assert set(others.values()) == {4}
 
 
+def test_budget_answers_for_a_number_of_rounds_without_a_file():
+    needs = by_style(agentsim("budget", "--rounds", "8", "--format", "json"))
+    assert needs["openai-agents/Runner.run"]["least_limit"] == 9
+    assert needs["langchain-js/createAgent"]["least_limit"] == 18
+    assert needs["mastra/Agent.generate"]["default_cuts"] == 1
+    assert "--rounds" in agentsim("budget", status=2)
+
+
+def test_budget_shows_the_arithmetic_of_super_steps():
+    middleware = 'langchain-js/createAgent.middleware=[{"modelCallLimitMiddleware": {"runLimit": 8}}]'
+    text = agentsim("budget", "--rounds", "3", "--style", "langchain-js/createAgent", "--set", middleware)
+    assert "17" in text
+    assert "S = " in text
+
+
 def test_run_prints_a_transcript_and_its_json_has_the_contracts_keys():
     text = agentsim("run", str(SCENARIOS / "refund.yaml"))
     assert "call_1 = lookup_order" in text
