@@ -31,6 +31,13 @@ STOP_REASONS = "stop reasons"
 REPLY_BOUNDARIES = "reply boundaries"
 
 
+#: The rules by which they are inferred, in words.
+RULES: Mapping[str, str] = {
+    STOP_REASONS: "the file has no stop reasons: a reply that calls a client's tool stopped for it, any other at its end",
+    REPLY_BOUNDARIES: "the file does not mark where a reply ends: what the model made between two results or messages is one",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where a reply stood in its file.
@@ -95,7 +102,7 @@ class Recording:
         conversations: in order of their beginning.
         skipped: what was not read, in words, and how often it came.
         notes: what a reader has to know: what was inferred, left out, or looks wrong.
-        inferred: STOP_REASONS, REPLY_BOUNDARIES: what the format does not record.
+        inferred: STOP_REASONS, REPLY_BOUNDARIES: what the file does not record; RULES says how it is inferred.
     """
 
     format: str

@@ -30,7 +30,9 @@ class Session:
         return uuid
 
     def user(self, *content: Any, **more: Any) -> str:
-        return self.line("user", {"role": "user", "content": content[0] if isinstance(content[0], str) else list(content)}, **more)
+        return self.line(
+            "user", {"role": "user", "content": content[0] if isinstance(content[0], str) else list(content)}, **more
+        )
 
     def says(self, identity: str, *content: Any, stop: str | None = None, **more: Any) -> str:
         message = {"id": identity, "role": "assistant", "model": "m", "content": list(content), "stop_reason": stop}
@@ -180,7 +182,10 @@ def test_a_compaction_replaces_the_history_and_keeps_the_run() -> None:
 
 def test_a_message_that_tells_of_an_api_error_is_no_reply() -> None:
     recording = read(own("claude-code/resume-rewind-compact.jsonl"))
-    assert recording.skipped == {"synthetic message of an API error 529": 1, "line of a reply that was written before": 1}
+    assert recording.skipped == {
+        "synthetic message of an API error 529": 1,
+        "line of a reply that was written before": 1,
+    }
 
 
 def test_what_the_harness_wrote_is_no_prompt_where_a_person_typed_something() -> None:
@@ -235,3 +240,17 @@ def test_a_line_that_is_skipped_still_stands_between_its_neighbours() -> None:
     session.user("more")
     session.says("m2", text("fine"))
     assert len(session.read().conversations) == 1
+
+
+def test_a_log_that_only_counts_tokens_has_its_replies() -> None:
+    lines = [
+        {
+            "timestamp": "t",
+            "costUSD": 0.1,
+            "requestId": f"r{n}",
+            "message": {"id": f"m{n}", "usage": {"input_tokens": n}},
+        }
+        for n in (1, 2)
+    ]
+    recording = read("\n".join(map(json.dumps, lines)).encode())
+    assert (recording.format, facts(recording)["model_calls"]) == ("claude-code", 2)

@@ -72,7 +72,9 @@ def test_every_recorded_reply_is_played_and_none_is_left_over(file: Path) -> Non
 def test_the_played_calls_get_what_the_recorded_ones_got(file: Path) -> None:
     recording = read(file)
     conversations = [c for c in recording.conversations if c.records_results and c.origins]
-    for conversation, scenario in zip(conversations, scenarios(replace(recording, conversations=tuple(conversations))), strict=True):
+    for conversation, scenario in zip(
+        conversations, scenarios(replace(recording, conversations=tuple(conversations))), strict=True
+    ):
         recorded = [run for event in conversation.events if isinstance(event, ToolsRan) for run in event.runs]
         known = {run.call_id for run in recorded if isinstance(run.output, str)}
         told = [(run.call_id, run.name, run.input, run.output) for run in recorded]
@@ -119,7 +121,9 @@ def answer(text: str = "done") -> Reply:
 
 
 def test_a_tool_gives_its_recorded_results_in_order() -> None:
-    scenario = made("go", call("a", '{"n": 1}', "c1"), ("c1", "one"), call("a", '{"n": 2}', "c2"), ("c2", "two"), answer())
+    scenario = made(
+        "go", call("a", '{"n": 1}', "c1"), ("c1", "one"), call("a", '{"n": 2}', "c2"), ("c2", "two"), answer()
+    )
     assert scenario.tools["a"].outcomes == (ToolOutcome("returns", "one"), ToolOutcome("returns", "two"))
 
 
@@ -223,7 +227,11 @@ def test_two_calls_of_one_reply_with_one_id_are_told_apart_when_played() -> None
 def test_missing_stop_reasons_are_inferred_from_the_calls() -> None:
     recording = read(OWN / "codex-rollout" / "session.jsonl")
     (scenario,) = scenarios(recording, "x")
-    assert [e.reply.stop_reason for e in scenario.script if isinstance(e, ScriptedReply)] == ["tool_use", "end_turn", "tool_use"]
+    assert [e.reply.stop_reason for e in scenario.script if isinstance(e, ScriptedReply)] == [
+        "tool_use",
+        "end_turn",
+        "tool_use",
+    ]
     assert recording.inferred == ("stop reasons", "reply boundaries")
 
 

@@ -7,12 +7,13 @@ from typing import Any
 
 from agentsim.store.importers.source import Source, reason
 
-_TOP = re.compile(rb"^(interactions|requests|responses):", re.MULTILINE)
+_TOP = re.compile(rb"^(interactions|http_interactions|requests|responses|messages):", re.MULTILINE)
+_SCENARIO = re.compile(rb"^[\"']?agentsim[\"']?:", re.MULTILINE)
 
 
 def is_cassette(head: bytes) -> bool:
-    """Whether this is the beginning of a cassette in YAML."""
-    return bool(_TOP.search(head))
+    """Whether this is the beginning of a recording in YAML, and not of a scenario."""
+    return bool(_TOP.search(head)) and not _SCENARIO.search(head)
 
 
 def load_yaml(source: Source) -> Any:

@@ -92,8 +92,8 @@ class _Session:
             self._compact(record)
         elif kind in ("user", "assistant") and isinstance(message, dict | str):
             self._message(number, kind, record, message if isinstance(message, dict) else {"content": message})
-        elif kind is None and isinstance(message, dict) and message.get("role") in ("user", "assistant"):
-            self._message(number, message["role"], record, message)
+        elif kind is None and isinstance(message, dict) and (role := _role(message)):
+            self._message(number, role, record, message)
         else:
             self._skip(kind, record)
             self._follow(record)
@@ -251,6 +251,14 @@ class _Session:
         self.notes[text] = self.notes.get(text, 0) + 1
 
 
+def _role(message: dict[str, Any]) -> str | None:
+    """Who speaks in a line without a type; logs that only count tokens leave out all but the usage."""
+    role = message.get("role")
+    if role in ("user", "assistant"):
+        return str(role)
+    return "assistant" if role is None and isinstance(message.get("usage"), dict) else None
+
+
 def _repeated(block: Block, blocks: list[Block]) -> bool:
     """Whether a block stands in the reply already."""
     if isinstance(block, ToolCall):
@@ -296,7 +304,9 @@ def _is_line(value: Any) -> bool:
 
 def _is_session_line(value: Any) -> bool:
     """A line that no other format has: the SDK's frames have a message too, but say whose work they are."""
-    keys = {"uuid", "sessionId", "parentUuid", "isSidechain", "requestId"}
+    keys = {"uuid", "sessionId", "parentUuid", "isSidechain", "requestId", "costUSD"}
+    if isinstance(value, dict) and "type" not in value and keys & value.keys():
+        return isinstance(as_dict(value.get("message")).get("usage"), dict)
     return _is_line(value) and bool(keys & value.keys()) and "parent_tool_use_id" not in value
 
 
