@@ -131,6 +131,8 @@ class Provider:
     def answer(self, reading: Reading, request: HttpRequest) -> HttpResponse:
         """Answer one request that was read."""
         codec = reading.codec
+        if reading.route.operation == "ignored":
+            return codec.other(reading.route, request, {}, self.memory, "0")
         with self._lock:
             number = self._count()
             tag = self._tag(number)

@@ -172,7 +172,8 @@ class GeminiCodec:
         return asked.model, asked.stream
 
     def _response(self, reply: Reply, asked: ModelRequest, tag: str, parts: list[Json], *, last: bool) -> Json:
-        candidate: Json = {"content": {"role": "model", "parts": parts}, "index": 0}
+        content: Json = {"role": "model", "parts": parts} if parts else {"role": "model"}
+        candidate: Json = {"content": content, "index": 0}
         if last and reply.stop_reason is not None:
             candidate["finishReason"] = _FINISH.get(reply.stop_reason, reply.stop_reason)
         usage = _usage(reply)
@@ -187,16 +188,20 @@ class GeminiCodec:
         def send(parts: list[Json], *, last: bool = False) -> None:
             out.append(f"data: {dumps(self._response(reply, asked, tag, parts, last=last))}\n\n".encode())
 
+        waiting: list[Json] = []
         try:
             for block in reply.blocks:
                 for part in _parts(block, cutter):
-                    send([part])
+                    if waiting:
+                        send(waiting)
+                    waiting = [part]
         except Cut:
+            if waiting:
+                send(waiting)
             return tuple(out), tuple(range(len(out)))
-        pieces = tuple(range(len(out)))
-        if cutter.left is None:
-            send([], last=True)
-        return tuple(out), pieces
+        if waiting or cutter.left is None:
+            send(waiting, last=cutter.left is None)
+        return tuple(out), tuple(range(len(out)))
 
     def encode_fault(self, fault: Fault, asked: ModelRequest, tag: str, size: int | None = None) -> HttpResponse:
         """A fault before or inside the reply."""

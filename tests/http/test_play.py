@@ -410,3 +410,11 @@ def test_clients_may_be_made_asynchronous() -> None:
 
     with play(script("one")) as sim:
         assert asyncio.run(ask(sim)) == "one"
+
+
+def test_traces_of_the_agents_sdk_are_taken_and_not_counted() -> None:
+    with play(script("one")) as sim:
+        answer = httpx2.post("https://api.openai.com/v1/traces/ingest", json={"data": []})
+        assert answer.status_code == 204
+        assert say(anthropic.Anthropic(api_key="k")) == "one"
+    assert len(sim.requests) == 1
