@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from agentsim.core.events import ModelFailed
@@ -146,7 +147,13 @@ def _masked(requests: list[Any]) -> list[Any]:
     ]
 
 
-def disagreements(name: str) -> Iterator[tuple[dict[str, Any], dict[str, tuple[Any, Any]]]]:
+@lru_cache
+def disagreements(name: str) -> tuple[tuple[dict[str, Any], dict[str, tuple[Any, Any]]], ...]:
+    """Every row of an SDK with which its style disagrees, and how; worked out once for all tests."""
+    return tuple(_disagreements(name))
+
+
+def _disagreements(name: str) -> Iterator[tuple[dict[str, Any], dict[str, tuple[Any, Any]]]]:
     """Every row of an SDK with which its style disagrees, and how."""
     cases = scripts(name)
     scenarios = {id_: scenario_of(case) for id_, case in cases.items()}
