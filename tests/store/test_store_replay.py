@@ -93,6 +93,18 @@ def test_a_run_stored_as_a_transcript_is_a_recording_with_its_facts(file: Path) 
         assert stored["stop_reasons"] == [reply.stop_reason for reply in result.transcript.replies]
 
 
+@pytest.mark.parametrize("file", everything(), ids=lambda file: f"{file.parent.name}/{file.name}")
+def test_the_transcript_of_a_played_recording_plays_back_to_itself(file: Path) -> None:
+    for scenario in scenarios(read(file), "x"):
+        first = played(scenario)
+        if first.ended == "approval":  # a transcript does not say which tools ask
+            continue
+        (again,) = scenarios(read(jsonl.dumps(first.transcript).encode()), "x")
+        second = played(again)
+        assert (again.prompts, again.messages) == (scenario.prompts, scenario.messages)
+        assert (second.tool_runs, second.ended, second.final_text) == (first.tool_runs, first.ended, first.final_text)
+
+
 # -- single rules ---------------------------------------------------------------------------------------------------------
 
 
