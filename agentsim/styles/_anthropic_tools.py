@@ -111,7 +111,7 @@ def failed(run: Run, failure: Failed, language: Language) -> Outcome:
 
 def _js_problem(run: Run, call: SeenCall) -> str | None:
     spec = run.tools.get(call.name)
-    if spec is None:
+    if spec is None or spec.client:
         return f"Error: Tool '{call.name}' not found"
     problem = spec.problem(strip_unknown(spec.schema, call.arguments))
     return None if problem is None else f"Error: {problem}"
@@ -160,7 +160,7 @@ JS = Language(
 
 def _python_problem(run: Run, call: SeenCall) -> str | None:
     spec = run.tools.get(call.name)
-    if spec is None:
+    if spec is None or spec.client:
         return f"Error: Tool '{call.name}' not found"
     if not isinstance(call.arguments, Mapping):
         return f"TypeError('Input must be a dictionary, got {type(call.arguments).__name__}')"

@@ -64,7 +64,7 @@ def spoken(talk: Talk, held: Held) -> MayEnd:
     text = held.said.text
     if talk.structured is not None:
         return (yield from structured(talk, text or ""))
-    if text is None:
+    if text is None or (held.ran_a_server_tool and not held.said.any_message):
         return None
     return (yield from returned(talk, text))
 
@@ -73,13 +73,15 @@ def structured(talk: Talk, text: str) -> MayEnd:
     """Structured output is checked once; an empty one is asked again."""
     if not text:
         message = "Model returned no final output for the structured output type."
-        outcome = talk.run.threw("ModelBehaviorError", message, "empty", reported=talk.shown_in_error(False))
+        outcome = talk.run.threw(
+            "ModelBehaviorError", message, "empty", reported=talk.shown_in_error(False, run_data=False)
+        )
         handled = yield from handled_or(talk, "invalid_final_output", outcome)
         return None if handled is outcome else handled
     problem = bad_output(talk, text)
     if problem is None:
         return (yield from returned(talk, text))
-    outcome = talk.run.threw("ModelBehaviorError", problem, reported=talk.shown_in_error(False))
+    outcome = talk.run.threw("ModelBehaviorError", problem, reported=talk.shown_in_error(False, run_data=False))
     return (yield from handled_or(talk, "invalid_final_output", outcome))
 
 
@@ -119,7 +121,9 @@ def instead(talk: Talk, outcome: Outcome, kind: str, type_: str, message: str) -
     """The handler's own error goes out; what it says of a bad structured output is hidden."""
     if kind == "invalid_final_output":
         type_, message = "UserError", REDACTED
-    return replace(outcome, error_type=type_, error_message=message, reported_count=talk.shown_in_error(False))
+    return replace(
+        outcome, error_type=type_, error_message=message, reported_count=talk.shown_in_error(False, run_data=False)
+    )
 
 
 def as_output(value: Any, talk: Talk) -> str:
@@ -142,7 +146,8 @@ def tool_is_answer(talk: Talk, done: Work) -> MayEnd:
         try:
             decided = talk.started(behaviour)() or {}
         except Raised as error:
-            return talk.run.threw(*thrown(talk, error), "tool_result", reported=talk.shown_in_error(False))
+            reported = talk.shown_in_error(False, run_data=False)
+            return talk.run.threw(*thrown(talk, error), "tool_result", reported=reported)
         if not decided.get(talk.words.is_final):
             return None
         text = as_text(decided.get(talk.words.final_output), talk.python)

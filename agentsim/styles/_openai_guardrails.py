@@ -76,7 +76,8 @@ def thrown(talk: Talk, error: Raised) -> Verdict:
 
 def tripped(talk: Talk, verdict: Verdict) -> Outcome:
     """A guardrail's error ends the run."""
-    return talk.run.threw(*verdict, "guardrail", reported=talk.shown_in_error(True))
+    reported = talk.shown_in_error(True, run_data=verdict[0].endswith("TripwireTriggered"))
+    return talk.run.threw(*verdict, "guardrail", reported=reported)
 
 
 def tripped_early(talk: Talk, verdict: Verdict) -> Outcome:

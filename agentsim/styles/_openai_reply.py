@@ -48,9 +48,14 @@ class Held:
     said: Said
 
     @property
-    def reasoning(self) -> tuple[Block, ...]:
-        """The reasoning items: all that stays of a reply without a word."""
-        return tuple(block for block in self.blocks if isinstance(block, _REASONING))
+    def wordless(self) -> tuple[Block, ...]:
+        """The items that are no messages: all that stays of a reply that is asked again."""
+        return tuple(block for block in self.blocks if not isinstance(block, Text | Refusal))
+
+    @property
+    def ran_a_server_tool(self) -> bool:
+        """Whether a tool of the provider's ran in it."""
+        return any(isinstance(block, ServerCall | ServerResult) for block in self.blocks)
 
 
 def hold(seen: Seen, python: bool) -> Held:
@@ -128,8 +133,3 @@ def unfinished(seen: Seen, held: Held, python: bool) -> str | None:
         f"Chat Completions {kind} terminated with finish_reason='length' but produced no assistant text, tool call, "
         "or refusal."
     )
-
-
-def server_items(held: Held) -> bool:
-    """Whether a tool of the provider's ran in it."""
-    return any(isinstance(block, ServerCall | ServerResult) for block in held.blocks)

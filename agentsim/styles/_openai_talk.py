@@ -91,15 +91,15 @@ class Talk:
         """The number on a result: requests used, or the turn where the Python result or the JavaScript stream shows it."""
         return self.turn if self._shows_turn else self.used
 
-    def shown_in_error(self, with_state: bool) -> int | None:
+    def shown_in_error(self, with_state: bool, run_data: bool = True) -> int | None:
         """The number on what was thrown; at the limit Python's stream has begun to count the turn that is one too many.
 
         Args:
-            with_state: whether the JavaScript error carries the run's state.
+            with_state: whether the JavaScript error carries the run's state; `run_data`: whether the Python one does.
         """
         if self._shows_turn:
             return self.turn + (self.over and self.streams_python)
-        return self.used if self.python or with_state else None
+        return self.used if (run_data if self.python else with_state) else None
 
     def shown_of_client_error(self) -> int | None:
         """The number beside an error of the HTTP client."""

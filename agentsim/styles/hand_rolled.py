@@ -75,8 +75,8 @@ def loop(run: Run) -> Generator[Action, Event, Outcome]:
 
 
 def not_a_tool(run: Run, call: SeenCall) -> ToolResult | None:
-    """The result of a name that is no tool, be it unknown or inherited; None for a tool."""
-    if call.name in run.tools:
+    """The result of a name that has no implementation, be it unknown or inherited; None for one that has."""
+    if call.name in run.tools and not run.tools[call.name].client:
         return None
     if call.name == "constructor":  # Object(input) is the input itself
         return ToolResult(call.id, call.arguments)

@@ -148,10 +148,10 @@ def answer(talk: Talk, held: Held, calls: list[SeenCall]) -> Steps:
 
 
 def keep(talk: Talk, held: Held, calls: list[SeenCall], fresh: list[SeenCall]) -> None:
-    """The reply's items go into the history, but for dropped calls; of one that JavaScript asks again only its reasoning."""
+    """The reply's items go into the history, but for dropped calls; of one that JavaScript asks again only what is no message."""
     asked_again = not (calls or held.said.text or held.said.refusal or talk.structured)
     if asked_again and not talk.python:
-        blocks: tuple[Block, ...] = held.reasoning
+        blocks: tuple[Block, ...] = held.wordless
     else:
         arrived, left = iter(calls), list(fresh)
         kept: list[Block] = []

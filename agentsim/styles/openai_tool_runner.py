@@ -72,7 +72,7 @@ def refused(run: Run, seen: Seen, ids: set[str]) -> str | None:
             return STOPPED if seen.streamed else "Tool call ID is missing or duplicate."
         ids.add(call.id)
     for call in seen.calls:
-        if call.name not in run.tools:
+        if call.name not in run.tools or run.tools[call.name].client:
             return "Function was not registered or lacks native metadata."
         try:
             lax(run.tools[call.name].schema, call.arguments)

@@ -23,6 +23,7 @@ DIVERGENCES: dict[tuple[str, str, str | None, bool | None], str] = {
     ("langchain/create_agent", "raw_nan", "anthropic-messages", None): _NAN,
     ("langchain/create_react_agent", "raw_nan", "anthropic-messages", None): _NAN,
     ("openai-agents-js/run", "empty_answer", "openai-responses", None): _EMPTY_TEXT,
+    ("openai-agents-js/run", "server_and_empty_text", "openai-responses", None): _EMPTY_TEXT,
     ("openai-agents-js/run", "empty_after_round", "openai-responses", None): _EMPTY_TEXT,
     ("openai-agents-js/run", "text_empty_endless", "openai-responses", None): _EMPTY_TEXT,
     ("openai-agents-js/run", "thinking_empty_text", "openai-responses", None): _EMPTY_TEXT,

@@ -155,3 +155,7 @@ def test_it_takes_no_options():
 
     with pytest.raises(UsageError, match="takes no options"):
         played(STYLE, THREE_ROUNDS, options={"maxSteps": 3})
+
+
+def test_a_tool_without_an_implementation_is_unknown():
+    assert told(played(STYLE, "- tool_use: {ask: {q: x}}\n- text: done")) == ["Unknown tool: ask"]

@@ -506,3 +506,19 @@ def test_empty_structured_output_is_asked_again(style, reply):
 def test_structured_output_beside_a_call_is_not_final(style):
     script = "- content: [{output: {city: Rome}}, {tool_use: {name: lookup, input: {key: a}}}]\n- output: {city: Paris}"
     assert played(style, script, more=CITY).final_text == '{"city": "Paris"}'
+
+
+# -- tools of the provider, tools without an implementation -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("style", ALL)
+def test_a_reply_that_is_only_a_provider_s_tool_is_asked_again(style):
+    script = "- server_tool_use: {search: {query: x}}\n- text: done"
+    run = played(style, script, tools="tools: {search: {server: true}}")
+    assert (run.final_text, requests_of(run)[1]) == ("done", ["assistant:server_tool_use(search)"])
+
+
+@pytest.mark.parametrize("style", ALL)
+def test_a_call_without_an_implementation_is_handed_back_after_its_siblings_ran(style):
+    run = played(style, "- tool_use: [{ask: {q: x}}, {lookup: {key: a}}]\n- text: done")
+    assert (run.ended, run.returned, [one.name for one in run.tool_runs]) == ("handed_back", "answer", ["lookup"])

@@ -95,3 +95,7 @@ def test_a_provider_s_tool_has_to_be_declared():
 def test_client_errors_are_hidden():
     run = played(STYLE, "- {error: 400}")
     assert (run.ended, run.error["message"]) == ("http_error", "Tool run stopped before completion.")
+
+
+def test_a_function_without_an_executor_is_not_registered():
+    assert played(STYLE, "- tool_use: {ask: {q: x}}").error["message"].startswith("Function was not registered")

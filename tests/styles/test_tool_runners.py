@@ -283,3 +283,9 @@ def test_without_a_thread_counts_and_outcomes_are_alike(style):
 def test_an_option_that_there_is_not_is_an_error(style, tree, sentence):
     with pytest.raises(UsageError, match=sentence):
         played(style, THREE_ROUNDS, options=tree)
+
+
+@pytest.mark.parametrize("style", BOTH)
+def test_a_tool_without_an_implementation_is_not_found(style):
+    run = played(style, "- tool_use: [{ask: {q: x}}, {lookup: {key: a}}]\n- text: done")
+    assert (told(run), run.final_text) == (["Error: Tool 'ask' not found", "value of a"], "done")

@@ -8,6 +8,7 @@ import { Failure, serve, toZod } from "./node_common.mjs";
 const OPTIONS = ["runToolsEagerly", "thread"];
 
 function runnable(tools, spec) {
+  if (spec.execute === "client") return { name: spec.name, description: spec.description, input_schema: spec.schema };
   return betaZodTool({
     name: spec.name,
     description: spec.description,
