@@ -1,0 +1,83 @@
+"""How a run of the Claude Agent SDK ends: the subtypes of its result message, and what the entry points make of them."""
+
+from __future__ import annotations
+
+import json
+
+from agentsim.core.events import Outcome
+from agentsim.core.messages import RedactedThinking, Text, Thinking
+from agentsim.core.run import Failed, fault_ending
+from agentsim.core.wires import Seen
+from agentsim.styles._claude_talk import Talk
+
+
+def success(talk: Talk, seen: Seen) -> Outcome:
+    """The text of the last reply, whatever it stopped on; a pause that ends in a server tool call is an error."""
+    last = seen.reply.blocks[-1] if seen.reply.blocks else None
+    if seen.stop == "pause_turn" and last is not None and not isinstance(last, Text | Thinking | RedactedThinking):
+        return error(talk, "error_during_execution", "the paused reply ends in a server tool call")
+    return talk.run.returned(seen.text, "success", reported=1 + talk.users)
+
+
+def structured(talk: Talk, seen: Seen) -> Outcome:
+    """A StructuredOutput call was accepted; without a text `result` is its JSON."""
+    text = seen.text or json.dumps(talk.output, separators=(",", ":"), ensure_ascii=False)
+    return talk.run.returned(text, "success", ended="answer", reported=1 + talk.users)
+
+
+def silenced(talk: Talk, ended: str) -> Outcome:
+    """Success with an empty result: a hook stopped the run, Stop hooks never let it end, or a call was deferred."""
+    return talk.run.returned("", "success", ended=ended, reported=1 + talk.users)
+
+
+def over_turns(talk: Talk) -> Outcome:
+    """The cap: the last reply's tools have run. num_turns is the cap + 1 here, whatever was emitted."""
+    talk.users = int(talk.run.limit or 0)
+    return error(talk, "error_max_turns", f"Reached maximum number of turns ({talk.run.limit:g})", "limit")
+
+
+def over_budget(talk: Talk) -> Outcome:
+    """The reply that went over is not returned, be it a full answer; what its tools gave is not counted."""
+    text = f"Reached maximum budget (${talk.options.budget:g})"
+    return error(talk, "error_max_budget_usd", text, "cost")
+
+
+def bad_output(talk: Talk) -> Outcome:
+    """No call of StructuredOutput fitted."""
+    text = f"Failed to provide valid structured output after {talk.bad_outputs} attempts"
+    return error(talk, "error_max_structured_output_retries", text, "bad_call")
+
+
+def error(talk: Talk, subtype: str, text: str, ended: str | None = None) -> Outcome:
+    """An error result; single-shot queries throw after it, the client hands it over."""
+    run, reported = talk.run, 1 + talk.users
+    message = f"Claude Code returned an error result: {text}"
+    if not talk.entry.throws:
+        return run.returned(None, subtype, done=False, ended=ended, reported=reported)
+    if talk.entry.python:
+        return run.threw("ResultError", f"{message} (exit code: 1)", ended, finish=subtype, reported=reported)
+    return run.threw("Error", message, ended, finish=subtype, reported=reported)
+
+
+def failed(talk: Talk, failure: Failed) -> Outcome:
+    """API errors are results of subtype success with is_error."""
+    if failure.aborted:
+        return aborted(talk)
+    fault = failure.fault
+    return error(talk, "success", f"API Error: {fault.status} {fault.message}", fault_ending(fault))
+
+
+def aborted(talk: Talk) -> Outcome:
+    """The caller gave up: an AbortController (JavaScript), a cancelled task (Python's query), or the client's interrupt()."""
+    if not talk.entry.throws:
+        return error(talk, "error_during_execution", "interrupted", "aborted")
+    if talk.entry.python:
+        return talk.run.threw("CancelledError", "", "aborted")
+    return talk.run.threw("AbortError", "Claude Code process aborted by user", "aborted")
+
+
+def refused_budget(talk: Talk) -> Outcome:
+    """The CLI takes no budget of 0 or less: it exits with code 1 before any call."""
+    if talk.entry.python:
+        return talk.run.threw("ProcessError", "Command failed with exit code 1 (exit code: 1)", "cost")
+    return talk.run.threw("Error", "Claude Code process exited with code 1", "cost")
