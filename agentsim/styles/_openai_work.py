@@ -66,6 +66,7 @@ def work(talk: Talk, calls: Sequence[SeenCall]) -> Generator[Action, Event, Work
     while waiting and done.outcome is None:
         waiting = yield from resume(talk, waiting, done)
     if client and done.outcome is None:
+        run.count += 1
         done.outcome = run.returned(None, ended="handed_back", reported=talk.shown())
     return done
 

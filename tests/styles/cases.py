@@ -224,7 +224,7 @@ def _is_output(block: Block) -> bool:
 
 def _stop(reply: Mapping[str, Any], blocks: tuple[Block, ...]) -> str | None:
     if "stop" in reply:
-        stop = reply["stop"]
+        stop: str | dict[str, str] | None = reply["stop"]
         return stop["raw"] if isinstance(stop, dict) else stop
     if any(isinstance(b, Refusal) for b in blocks):
         return "refusal"
