@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agentsim.core.events import Outcome, RunFinished, RunStarted
+from agentsim.core.messages import Reply, ToolCall
 from agentsim.core.run import Setup
 from agentsim.core.style import Refused, Style
 from agentsim.core.tools import AgentSpec, ToolSpec
@@ -17,7 +18,7 @@ from agentsim.drive.world import World
 from agentsim.errors import UsageError
 from agentsim.judge.result import Result
 from agentsim.scenario.inputs import input_check
-from agentsim.scenario.model import Scenario, ScriptedReply
+from agentsim.scenario.model import AnyCall, Scenario, ScriptedReply
 
 Function = Callable[..., Any]
 
@@ -233,10 +234,17 @@ def _choose_wire(scenario: Scenario, style: Style, wire: str | None) -> tuple[st
 def _problem(scenario: Scenario, wire: str) -> str | None:
     scripts = [scenario.script, *(agent.script for agent in scenario.agents.values())]
     for entry in (entry for script in scripts for entry in script):
-        reply = entry.reply if isinstance(entry, ScriptedReply) else entry.fault.partial
+        reply = _whole(entry) if isinstance(entry, ScriptedReply) else entry.fault.partial
         if reply is not None and (problem := cannot_express(reply, wire)):
             return problem
     return None
+
+
+def _whole(entry: ScriptedReply) -> Reply:
+    """The reply with the calls that it only gets when it is played: handoffs, and calls of any offered tool."""
+    if not entry.handoff and not any(isinstance(extra, AnyCall) for _, extra in entry.extras):
+        return entry.reply
+    return Reply((*entry.reply.blocks, ToolCall("", "any")), entry.reply.stop_reason, entry.reply.usage)
 
 
 def _choose_stream(style: Style, stream: bool | None) -> bool:
