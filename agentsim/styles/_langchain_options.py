@@ -43,7 +43,7 @@ class Options:
         checkpointer: the thread is kept.
         concurrency: `maxConcurrency`.
         version: "v1": the calls of a reply are one task; "v2": a task each.
-        strategy: how structured output is asked for, "tool" or "provider".
+        strategy: how structured output is asked for, "tool" or "provider"; None: as LangChain chooses for the model.
         handle_errors: whether the tool strategy asks again.
         own_default: `withConfig`'s recursion limit, in place of the SDK's default.
     """
@@ -52,7 +52,7 @@ class Options:
     checkpointer: bool = False
     concurrency: int | None = None
     version: str = "v2"
-    strategy: str = "tool"
+    strategy: str | None = None
     handle_errors: bool = True
     own_default: int | None = None
 
@@ -142,9 +142,9 @@ def _own_limit(where: str, tree: Any, python: bool) -> int:
     return _count(f"{where}.{key}", settings[key], least=1)
 
 
-def _strategy(where: str, tree: Any, python: bool) -> tuple[str, bool]:
+def _strategy(where: str, tree: Any, python: bool) -> tuple[str | None, bool]:
     if tree is None:
-        return "tool", True
+        return None, True
     names = ("ToolStrategy", "ProviderStrategy") if python else ("toolStrategy", "providerStrategy")
     name, settings = call_of(tree, where, dict.fromkeys(names))
     if name == names[1]:

@@ -48,6 +48,12 @@ SDK_PY = "langchain 1.5.2, langgraph 1.2.24"
 RESUME = 2
 
 
+CLASH = (
+    'Invalid update for channel "jumpTo" with values [null,null]: UntrackedValue(guard=true) can receive only one value per step. '
+    "Use guard=false if you want to store any one of multiple values."
+)
+
+
 class Over(Exception):
     """The super-step budget is used up."""
 
@@ -82,6 +88,9 @@ def walk(thread: Thread, graph: Graph, at: Node, budget: float | None) -> Genera
     while True:
         thread.at = due
         yield from perform(thread, due)
+        if thread.stalled:
+            thread.why = "dropped_calls"
+            return
         run.count += 1
         if budget is not None and run.count + 1 > budget:
             raise Over
@@ -94,6 +103,10 @@ def walk(thread: Thread, graph: Graph, at: Node, budget: float | None) -> Genera
 def perform(thread: Thread, node: Node) -> Generator[Action, Event, None]:
     """One super-step."""
     thread.jump = None
+    if thread.clash:
+        thread.clash -= 1
+        if not thread.clash:
+            raise Leaves("InvalidUpdateError", CLASH, "stop_condition")
     if node == MODEL:
         yield from thread.ask()
     elif node == TOOLS:
