@@ -5,18 +5,34 @@ from __future__ import annotations
 import json
 
 from agentsim.core.events import Outcome
-from agentsim.core.messages import RedactedThinking, Text, Thinking
+from agentsim.core.messages import RedactedThinking, Text, Thinking, ToolResult
 from agentsim.core.run import Failed, fault_ending
 from agentsim.core.wires import Seen
+from agentsim.styles._claude_retry import too_long
 from agentsim.styles._claude_talk import Talk
+
+#: Stop reasons after which a text is an answer.
+HARMLESS = ("end_turn", "stop_sequence", None)
 
 
 def success(talk: Talk, seen: Seen) -> Outcome:
-    """The text of the last reply, whatever it stopped on; a pause that ends in a server tool call is an error."""
-    last = seen.reply.blocks[-1] if seen.reply.blocks else None
-    if seen.stop == "pause_turn" and last is not None and not isinstance(last, Text | Thinking | RedactedThinking):
-        return error(talk, "error_during_execution", "the paused reply ends in a server tool call")
-    return talk.run.returned(seen.text, "success", reported=1 + talk.users)
+    """The text of the last block, whatever the reply stopped on.
+
+    A reply whose last block is neither text nor thinking is an error, and so is one without a block: but where it stopped on
+    end_turn, or what was said last are results of tools.
+    """
+    if not seen.reply.blocks:
+        last = talk.run.history[-1].content[-1]
+        good = seen.stop == "end_turn" or isinstance(last, ToolResult)
+        text = ""
+    else:
+        end = seen.reply.blocks[-1]
+        good = isinstance(end, Text | Thinking | RedactedThinking)
+        text = end.text if isinstance(end, Text) else ""
+    if not good:
+        return error(talk, "error_during_execution", f"[ede_diagnostic] result_type=user stop_reason={seen.stop}")
+    lost = "empty" if seen.text.strip() and not text.strip() and seen.stop in HARMLESS else None
+    return talk.run.returned(text, "success", ended=lost, reported=1 + talk.users)
 
 
 def structured(talk: Talk, seen: Seen) -> Outcome:
@@ -64,6 +80,8 @@ def failed(talk: Talk, failure: Failed) -> Outcome:
     if failure.aborted:
         return aborted(talk)
     fault = failure.fault
+    if too_long(fault):
+        return error(talk, "success", "Prompt is too long", "context_window")
     return error(talk, "success", f"API Error: {fault.status} {fault.message}", fault_ending(fault))
 
 
