@@ -52,7 +52,9 @@ class Condition:
         own = self.function
         if own is None:
             return False
-        return own.test in ("is", "at_least") if own.field else truthy(own.values[-1])
+        if own.field is None:
+            return truthy(own.values[-1])
+        return own.test == "at_least" or (own.test == "is" and own.number >= 1 and own.number == int(own.number))
 
 
 def truthy(value: Any) -> bool:

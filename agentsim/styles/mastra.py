@@ -34,6 +34,7 @@ from agentsim.core.scripted import Raised
 from agentsim.core.style import Style
 from agentsim.core.tools import Decision
 from agentsim.core.wires import ANTHROPIC, CHAT, RESPONSES, Seen
+from agentsim.styles._mastra_claims import CLAIMS
 from agentsim.styles._mastra_options import OPTIONS, configure
 from agentsim.styles._mastra_replies import broke_off, finish_reason, refused, unfinished, whole_blocks
 from agentsim.styles._mastra_session import Session
@@ -218,6 +219,7 @@ def _style(name: str, streams: bool) -> Style:
         read_limit=read_limit,
         options=OPTIONS,
         configure=configure,
+        claims=CLAIMS,
     )
 
 
