@@ -297,7 +297,7 @@ class Provider:
         self.memory.saw(reply)
         if self._agents.several:
             self._agent_of[codec.reply_id(tag)] = self._agent(asked)
-        codec.keep(asked, (*history, Message("assistant", reply.blocks)), reply, tag, self.memory)
+        codec.keep(asked, history, reply, tag, self.memory)
 
 
 @dataclass(slots=True)

@@ -44,6 +44,7 @@ from agentsim.wire.base import (
     dumps,
     first,
     read_json,
+    same_items,
 )
 from agentsim.wire.memory import Memory
 from agentsim.wire.sse import Decoder
@@ -115,7 +116,8 @@ class GeminiCodec:
         if wrong := first(_structure(body), ()):
             raise Refused(wrong)
         items = body.get("contents", [])
-        messages, places = decode_items(items, _message, before)
+        fresh = same_items(items, before)
+        messages, places = decode_items(items, _message, before, fresh)
         found = _PATH.search(request.path)
         system = body.get("systemInstruction") or body.get("system_instruction") or {}
         texts = [str(part.get("text", "")) for part in (system.get("parts") or []) if isinstance(part, dict)]
@@ -133,6 +135,7 @@ class GeminiCodec:
             keeps=False,
             body=body,
             headers=request.headers,
+            fresh=fresh,
         )
 
     def body_complaint(self, asked: ModelRequest, off: Collection[str] = ()) -> Complaint | None:
