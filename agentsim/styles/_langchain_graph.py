@@ -166,12 +166,20 @@ class Graph:
             if python
             else self._direct_javascript()
         )
+        if not done and python and not prebuilt and self._wrong_output():
+            thread.why = "bad_call"
+            return self.exit
         if not done:
             if not prebuilt and not python and self._ends_too():
                 thread.clash = 1
             return self.loop
         thread.why = None if thread.structured else "tool_result"
         return self.exit
+
+    def _wrong_output(self) -> bool:
+        """Python takes even the answer to a wrong output for the output, where another call ran beside it."""
+        name = self.thread.run.output_tool
+        return any(said.name == name and not said.failed for said in _results_behind(self.thread.messages))
 
     def _direct_prebuilt(self) -> bool:
         """Any result of a direct tool, in Python any call of one too."""

@@ -188,6 +188,9 @@ class Thread:
             return [reply]
         if self.strategy == "tool":
             return by_tool(self, reply)
+        if self.python and seen.wire == CHAT and seen.cut:
+            text = "Could not parse response content as the length limit was reached"
+            raise Leaves("LengthFinishReasonError", text, None)
         if not self.python and self._unparsable(seen):
             return (yield from self._again(attempt + 1))
         return by_provider(self, reply)

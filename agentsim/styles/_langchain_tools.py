@@ -100,7 +100,7 @@ def run_calls(
         due = []
         for i, attempt in turn:
             try:
-                due.append((i, chains[i].send(attempt)))
+                due.append((i, chains[i].send(attempt)))  # type: ignore[arg-type]
             except StopIteration as end:
                 answers[i] = end.value
         attempts = yield from _attempts(run, [call for _, call in due], texts, workers)

@@ -34,6 +34,7 @@ from agentsim.core.run import Run
 from agentsim.core.style import Refused, Style
 from agentsim.core.wires import ANTHROPIC, CHAT, RESPONSES
 from agentsim.styles._langchain_approval import Interrupted
+from agentsim.styles._langchain_claims import CLAIMS
 from agentsim.styles._langchain_faults import Leaves
 from agentsim.styles._langchain_graph import MODEL, TOOLS, Graph, Node
 from agentsim.styles._langchain_messages import human
@@ -196,6 +197,7 @@ def _style(name: str, entry: Entry, default: float) -> Style:
         read_limit=limit_python if entry.python else limit_js,
         options=options,
         configure=None if entry.prebuilt else reader(entry.python),
+        claims=CLAIMS,
         formula=lambda options, rounds: formula(options, rounds, entry.python, entry.prebuilt),
     )
 
