@@ -18,7 +18,7 @@ from agentsim.drive.world import World
 from agentsim.errors import UsageError
 from agentsim.judge.result import Result
 from agentsim.scenario.inputs import input_check
-from agentsim.scenario.model import AnyCall, Scenario, ScriptedReply
+from agentsim.scenario.model import FOREVER, AnyCall, Scenario, ScriptedReply
 
 Function = Callable[..., Any]
 
@@ -83,14 +83,21 @@ class Play:
             is_default,
             (scenario.output or {}).get("title"),
         )
+        resumes = _resumes_for_ever(scenario)
+        bounded = bound is not None or getattr(self.options, "bounded", False) or self._costs_bound()
         world = World(
             scenario,
             streamed=self.stream,
-            max_calls=self.max_calls,
-            bounded=bound is not None or getattr(self.options, "bounded", False),
+            max_calls=max(self.max_calls, int(bound or 0) + 1) if resumes else self.max_calls,  # type: ignore[arg-type]
+            bounded=bounded and not resumes,
             functions=self.functions,
         )
         return setup, world
+
+    def _costs_bound(self) -> bool:
+        """Whether an option sets a budget in USD, and replies cost anything."""
+        price = self.scenario.price
+        return bool(price and (price.input or price.output)) and getattr(self.options, "costs_bound", False)
 
     def _not_started(self, limit: float | None) -> Transcript | None:
         """The transcript of a run that makes no call: the wire can't say the script, or the SDK refuses the limit."""
@@ -153,6 +160,15 @@ class Play:
         while n > 1 and _essence(quiet.transcript(n - 1)[0]) == wanted:
             n -= 1
         return n
+
+
+def _resumes_for_ever(scenario: Scenario) -> bool:
+    """Whether an endless script asks for an approval that is always given: many SDKs begin to count anew with each resume."""
+    last = scenario.script[-1] if scenario.script else None
+    if scenario.approvals or not isinstance(last, ScriptedReply) or last.repeat != FOREVER:
+        return False
+    asked = (scenario.tools.get(call.name) for call in last.reply.calls)
+    return any(tool is not None and tool.approval is not None and tool.approval.kind != "none" for tool in asked)
 
 
 def agent_specs(scenario: Scenario) -> tuple[AgentSpec, dict[str, AgentSpec]]:

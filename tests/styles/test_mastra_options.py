@@ -319,3 +319,10 @@ def test_a_wrong_tree_is_named(tree, said):
     with pytest.raises(UsageError) as error:
         generate(ROUND, tree)
     assert said in str(error.value)
+
+
+@pytest.mark.parametrize(("limit", "calls"), [("default", 100), (150, 151)])
+def test_approvals_that_are_always_given_never_end_an_endless_run(limit, calls):
+    tools = "tools: {refund: {input: {id: integer}, approval: required, approved: true}}"
+    run = generate("- tool_use: {refund: {id: 1}}\n  repeat: forever", {}, tools=tools, limit=limit)
+    assert (run.ended, run.model_calls) == ("unbounded", calls)
