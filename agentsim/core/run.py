@@ -114,7 +114,7 @@ class Setup:
     wire: str
     streamed: bool
     limit: float | None
-    agent: AgentSpec = AgentSpec()
+    agent: AgentSpec = field(default_factory=AgentSpec)
     server_tools: Mapping[str, ToolSpec] = field(default_factory=dict)
     agents: Mapping[str, AgentSpec] = field(default_factory=dict)
     prompts: tuple[str, ...] = ()

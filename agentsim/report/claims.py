@@ -1,6 +1,6 @@
 """The page of claims: what articles and documentation say of the SDKs' loops, and what was measured.
 
-    python -m agentsim.report.claims > docs/claims.md
+python -m agentsim.report.claims > docs/claims.md
 """
 
 from __future__ import annotations
