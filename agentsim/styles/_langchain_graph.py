@@ -133,7 +133,8 @@ class Graph:
                 )
             return MODEL
         if last.kind == "ai" and not last.calls:
-            return self.exit
+            ended_by_limit = thread.jump == "end" and thread.reason == "limit"  # its message is the last one
+            return self._end(self.exit) if ended_by_limit else self.exit
         if node is not None and thread.jump is not None and self._may_jump(node):
             return self._end(self.exit) if thread.jump == "end" else self._jumped(thread.jump, node)
         if last.kind != "ai" and node is None:
