@@ -37,6 +37,7 @@ from agentsim.core.style import Style
 from agentsim.core.wires import Seen
 from agentsim.styles import _claude_ends as ends
 from agentsim.styles._claude_agents import next_report, read_limit
+from agentsim.styles._claude_claims import CLAIMS
 from agentsim.styles._claude_compact import compact
 from agentsim.styles._claude_options import JS, PYTHON, configure
 from agentsim.styles._claude_retry import CliRetry, too_long, whole_blocks
@@ -248,6 +249,7 @@ def _style(name: str, entry: Entry) -> Style:
         read_limit=read_limit,
         options=words.names(),
         configure=partial(configure, words=words),
+        claims=CLAIMS,
     )
 
 
