@@ -107,7 +107,7 @@ class Options:
     def bounded(self) -> bool:
         """Whether something of the tree surely stops an endless run."""
         if self.max_steps:
-            return True
+            return self.max_steps >= 1 and self.max_steps == int(self.max_steps)
         return not self.prolongs and any(condition.fires for condition in self.stop_when or ())
 
 

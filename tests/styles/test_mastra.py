@@ -237,3 +237,16 @@ def test_a_long_run_stays_cheap_and_right():
     run = played(GENERATE, ENDLESS, limit=300)
     assert (run.model_calls, run.ended) == (300, "limit")
     assert requests_of(run)[299] == ["assistant:tool_use(lookup)", "user:tool_result(call_299)"]
+
+
+def test_a_given_call_without_a_result_is_left_out():
+    more = """
+    messages:
+      - user: go
+      - assistant: {text: hm, tool_use: [{lookup: {key: a}}, {lookup: {key: b}}]}
+      - tool_result: {for: call_1, content: found}
+      - user: and now
+    """
+    run = played(GENERATE, "- text: done", more=more)
+    assert requests_of(run)[0] == ["user:text", "assistant:text+tool_use(lookup)", "user:tool_result(call_1)+text"]
+    assert (run.tool_runs, run.ended) == ((), "answer")
