@@ -1,3 +1,4 @@
+# ruff: noqa: PT012
 """What a script can ask of a request, and what only a request can fill, over the wire."""
 
 from __future__ import annotations
@@ -154,7 +155,7 @@ def test_a_fault_inside_a_stream_is_seen_by_who_streams_only() -> None:
     assert [type(event) for event in sim.transcript[-1:]] == [ModelReplied]
     with play(story(broken)) as sim:
         client, told = sim.client(anthropic.Anthropic), ""
-        with pytest.raises(anthropic.APIStatusError) as error:  # noqa: PT012
+        with pytest.raises(anthropic.APIStatusError) as error:
             for event in client.messages.create(model="m", max_tokens=9, messages=HI, stream=True):
                 told += getattr(getattr(event, "delta", None), "text", "") or ""
     assert (told, error.value.status_code, error.value.type) == ("Hel", 200, "overloaded_error")
