@@ -70,7 +70,7 @@ JAVASCRIPT = {
 PYTHON = {
     "with_config": "{recursion_limit: n}: the call's own limit wins",
     "checkpointer": "true: the thread is kept, and an interrupt can be resumed",
-    "max_concurrency": "tasks at once",
+    "max_concurrency": "tasks at once; 1 hangs where the model is streamed",
     "response_format": "ToolStrategy or ProviderStrategy, for the scenario's output",
     "middleware": "list, outermost first",
 }

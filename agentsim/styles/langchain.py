@@ -62,6 +62,8 @@ class Over(Exception):
 def agent(run: Run, entry: Entry) -> Generator[Action, Event, Outcome]:
     """One invocation of the graph, with its resumes."""
     thread, graph = _thread(run, entry)
+    if entry.python and run.streamed and thread.options.concurrency == 1:
+        return Outcome("unbounded", "stopped")  # the one worker waits for itself: no request ever goes out
     at, budget = graph.entry, run.limit
     while True:
         try:
@@ -191,7 +193,7 @@ def _style(name: str, entry: Entry, default: float) -> Style:
         loop=loop,
         checks="after every super-step, before it is asked whether anything is left to do",
         at_limit=f"throws GraphRecursionError, even when the answer is there{sorry}",
-        signal="",
+        signal="" if entry.prebuilt else "the state has no __interrupt__",
         wires=(ANTHROPIC, CHAT, RESPONSES),
         streams=None,
         read_limit=limit_python if entry.python else limit_js,

@@ -427,6 +427,12 @@ def test_javascript_with_max_concurrency_one_runs_only_the_first_call_and_return
     assert played(PY, TWO_CALLS, options={"max_concurrency": 1}).final_text == "done"
 
 
+def test_python_with_one_worker_hangs_where_the_model_is_streamed():
+    run = played(PY, ANSWER, options={"max_concurrency": 1}, stream=True)
+    assert (run.ended, run.model_requests) == ("unbounded", 0)
+    assert played(PY, TWO_CALLS, options={"max_concurrency": 2}, stream=True).final_text == "done"
+
+
 def test_tools_overlap_as_the_language_lets_them():
     slow = "tools:\n  slow: {input: {key: string}, returns: ok, seconds: 1}"
     replies = f"- tool_use: [{', '.join('{slow: {key: a}}' for _ in range(12))}]\n- text: done"
