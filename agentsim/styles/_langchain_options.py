@@ -10,14 +10,13 @@ from typing import Any
 from agentsim.core.scripted import call_of, check_keys, function
 from agentsim.core.tools import ToolSpec
 from agentsim.styles._langchain_approval import HumanInTheLoop
+from agentsim.styles._langchain_limits import ModelCallLimit, ToolCallLimit
 from agentsim.styles._langchain_middleware import (
     POINTS,
     Custom,
     Middleware,
-    ModelCallLimit,
     ModelRetry,
     Summarization,
-    ToolCallLimit,
     ToolError,
     ToolRetry,
 )
