@@ -12,6 +12,7 @@ from agentsim.styles._claude_retry import CliRetry
 from agentsim.styles._claude_talk import Talk
 
 SUMMARISE = "Your task is to create a detailed summary of the conversation so far."
+AGAIN = "Your task is to create a detailed summary of the conversation so far, in <summary> tags."
 CONTINUED = "This session is being continued from a previous conversation that ran out of context."
 
 #: Newest exchanges that are kept as they are, where there are more.
@@ -32,6 +33,10 @@ def compact(talk: Talk) -> Generator[Action, Event, bool]:
     run.rewrite(*((keep, ()) if kept_rounds else (0, everything)))
     run.say(SUMMARISE)
     seen = yield from run.call(CliRetry(talk))
+    if talk.entry.python and not isinstance(seen, Failed) and "<summary>" not in seen.text:
+        run.rewrite(len(run.history) - 1)
+        run.say(AGAIN)
+        seen = yield from run.call(CliRetry(talk))
     if isinstance(seen, Failed) or not seen.text.strip():
         run.rewrite(keep, everything[keep:])
         return False

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 
 from agentsim.core.events import Outcome
+from agentsim.core.fate import fate
 from agentsim.core.messages import RedactedThinking, Text, Thinking, ToolResult
 from agentsim.core.run import Failed, fault_ending
 from agentsim.core.wires import Seen
+from agentsim.styles import _claude_texts as texts
 from agentsim.styles._claude_retry import too_long
 from agentsim.styles._claude_talk import Talk
-
-#: Stop reasons after which a text is an answer.
-HARMLESS = ("end_turn", "stop_sequence", None)
 
 
 def success(talk: Talk, seen: Seen) -> Outcome:
@@ -30,14 +29,19 @@ def success(talk: Talk, seen: Seen) -> Outcome:
         good = isinstance(end, Text | Thinking | RedactedThinking)
         text = end.text if isinstance(end, Text) else ""
     if not good:
-        return error(talk, "error_during_execution", f"[ede_diagnostic] result_type=user stop_reason={seen.stop}")
-    lost = "empty" if seen.text.strip() and not text.strip() and seen.stop in HARMLESS else None
-    return talk.run.returned(text, "success", ended=lost, reported=1 + talk.users)
+        return error(talk, "error_during_execution", texts.no_result(seen))
+    ended = fate(seen)
+    if ended == "answer" and not text.strip():
+        ended = "empty"  # the reply had a text, but the caller does not get it
+    return talk.run.returned(text, "success", ended=ended, reported=1 + talk.users)
 
 
 def structured(talk: Talk, seen: Seen) -> Outcome:
-    """A StructuredOutput call was accepted; without a text `result` is its JSON."""
-    text = seen.text or json.dumps(talk.output, separators=(",", ":"), ensure_ascii=False)
+    """A StructuredOutput call was accepted; unless a text follows it, `result` is its JSON."""
+    last = seen.reply.blocks[-1]
+    text = (last.text if isinstance(last, Text) else "") or json.dumps(
+        talk.output, separators=(",", ":"), ensure_ascii=False
+    )
     return talk.run.returned(text, "success", ended="answer", reported=1 + talk.users)
 
 
@@ -47,8 +51,8 @@ def silenced(talk: Talk, ended: str) -> Outcome:
 
 
 def over_turns(talk: Talk) -> Outcome:
-    """The cap: the last reply's tools have run. num_turns is the cap + 1 here, whatever was emitted."""
-    talk.users = int(talk.run.limit or 0)
+    """The cap: the last reply's tools have run. num_turns is the turn that would be next, whatever was emitted."""
+    talk.users = int(talk.run.count)
     return error(talk, "error_max_turns", f"Reached maximum number of turns ({talk.run.limit:g})", "limit")
 
 
@@ -65,11 +69,11 @@ def bad_output(talk: Talk) -> Outcome:
 
 
 def error(talk: Talk, subtype: str, text: str, ended: str | None = None) -> Outcome:
-    """An error result; single-shot queries throw after it, the client hands it over."""
+    """An error result; single-shot queries throw after it, the client hands it over: an API error with its text as the result."""
     run, reported = talk.run, 1 + talk.users
     message = f"Claude Code returned an error result: {text}"
     if not talk.entry.throws:
-        return run.returned(None, subtype, done=False, ended=ended, reported=reported)
+        return run.returned(text if subtype == "success" else None, subtype, done=False, ended=ended, reported=reported)
     if talk.entry.python:
         return run.threw("ResultError", f"{message} (exit code: 1)", ended, finish=subtype, reported=reported)
     return run.threw("Error", message, ended, finish=subtype, reported=reported)
@@ -81,8 +85,13 @@ def failed(talk: Talk, failure: Failed) -> Outcome:
         return aborted(talk)
     fault = failure.fault
     if too_long(fault):
-        return error(talk, "success", "Prompt is too long", "context_window")
-    return error(talk, "success", f"API Error: {fault.status} {fault.message}", fault_ending(fault))
+        return error(talk, "success", texts.too_long(fault, alone=not has_replies(talk)), "context_window")
+    return error(talk, "success", texts.api_error(fault), fault_ending(fault))
+
+
+def has_replies(talk: Talk) -> bool:
+    """Whether there is an exchange that a summary could stand for."""
+    return talk.compacted or any(message.role == "assistant" for message in talk.run.history)
 
 
 def aborted(talk: Talk) -> Outcome:

@@ -20,14 +20,12 @@ class Tries:
         again: requests sent again since the stream's last failure; `overloads`: of those for an overload.
         ends: streams that merely ended.
         fell_back: a request that the provider does not take was sent once more.
-        bad: bad requests.
     """
 
     again: int = 0
     overloads: int = 0
     ends: int = 0
     fell_back: bool = False
-    bad: int = 0
 
 
 def too_long(fault: Fault) -> bool:
@@ -94,10 +92,6 @@ class CliRetry(Retry):
         return True
 
     def _simpler(self) -> bool:
-        """A bad request is sent with a simpler `thinking`, which stays; the newer CLI tries once more after a round."""
-        tries, shared = self.tries, self.talk.shared
-        tries.bad += 1
-        if self.talk.entry.python:
-            return tries.bad <= (2 if self.talk.run.rounds > 0 else 1)
-        first, shared.simpler = not shared.simpler, True
-        return first
+        """A bad request is sent with a simpler `thinking`, which stays; the newer CLI has two such steps."""
+        self.talk.shared.bad_requests += 1
+        return self.talk.shared.bad_requests <= (2 if self.talk.entry.python else 1)

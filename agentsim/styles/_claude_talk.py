@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentsim.core.actions import Action
-from agentsim.core.events import Event, Outcome
+from agentsim.core.events import Event, Fault, Outcome
 from agentsim.core.messages import ToolCall
 from agentsim.core.run import Run
 from agentsim.core.scripted import Function
@@ -58,13 +58,13 @@ class Shared:
         functions: the user's functions that have been called; they count on.
         reports: of subagents that the main loop has not read yet.
         found: tools that a ToolSearch found.
-        simpler: requests have a simpler `thinking` since the provider refused one.
+        bad_requests: requests that the provider refused; each made `thinking` simpler.
     """
 
     functions: dict[int, Callable[..., Any]] = field(default_factory=dict)
     reports: list[Report] = field(default_factory=list)
     found: list[str] = field(default_factory=list)
-    simpler: bool = False
+    bad_requests: int = 0
 
 
 class Talk:
@@ -79,7 +79,7 @@ class Talk:
         blocks: how often the Stop hooks blocked in a row.
         reminded: the model was told to call StructuredOutput; `bad_outputs`: calls of it that did not fit.
         output: the structured output that was accepted.
-        lost: the reply broke off after a whole block.
+        lost: why the reply broke off after a whole block.
     """
 
     def __init__(self, run: Run, entry: Entry, loop: Callable[[Talk], Turn], parent: Talk | None = None) -> None:
@@ -92,7 +92,7 @@ class Talk:
         self.refused = self.nudged = self.resent = self.compacted = self.reminded = False
         self.ids: set[str] = run.memory.setdefault("ids", ids_of(run))
         self.output: Any = None
-        self.lost = False
+        self.lost: Fault | None = None
         run.output_tool = OUTPUT if self.structured is not None else None
 
     def known(self) -> dict[str, Any]:
@@ -126,7 +126,7 @@ class Talk:
     @property
     def at_limit(self) -> bool:
         """Whether the turns are used up."""
-        return self.run.limit is not None and self.run.count >= self.run.limit
+        return self.run.limit is not None and self.run.count + 1 > self.run.limit
 
 
 def ids_of(run: Run) -> set[str]:

@@ -157,7 +157,9 @@ def run_all(
 
 
 def _input(talk: Talk, call: SeenCall, verdict: Verdict) -> Any:
-    return verdict.input if call.name == SEARCH else strip_unknown(talk.run.tools[call.name].schema, verdict.input)
+    if call.name == SEARCH or talk.entry.python:
+        return verdict.input
+    return strip_unknown(talk.run.tools[call.name].schema, verdict.input)  # zod drops keys that it does not know
 
 
 def search(talk: Talk, call: SeenCall) -> Given | None:

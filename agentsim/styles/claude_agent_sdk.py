@@ -36,6 +36,7 @@ from agentsim.core.scripted import Raised
 from agentsim.core.style import Style
 from agentsim.core.wires import Seen
 from agentsim.styles import _claude_ends as ends
+from agentsim.styles import _claude_texts as texts
 from agentsim.styles._claude_agents import next_report, read_limit
 from agentsim.styles._claude_claims import CLAIMS
 from agentsim.styles._claude_compact import compact
@@ -66,7 +67,7 @@ def session(run: Run, entry: Entry) -> Turn:
     if talk.options.budget is not None and talk.options.budget <= 0:
         return ends.refused_budget(talk)
     outcome = yield from agent(talk)
-    while outcome.ended not in ("aborted", "cost"):
+    while outcome.ended not in ("aborted", "approval", "cost"):
         report = yield from next_report(talk)
         if report is None:
             break
@@ -87,7 +88,7 @@ def agent(talk: Talk) -> Turn:
                 continue
             if reply.aborted or not (reply.fault.in_stream and whole_blocks(reply.fault)):
                 return ends.failed(talk, reply)
-        talk.lost = isinstance(reply, Failed)
+        talk.lost = reply.fault if isinstance(reply, Failed) else None
         seen = run.partly(reply.fault, finished=True)[0] if isinstance(reply, Failed) else reply
         if talk.over_budget:
             return (yield from over_budget(talk, seen))
@@ -207,22 +208,19 @@ def recovery(talk: Talk, seen: Seen) -> str | Outcome | None:
         if talk.cuts <= CUTS:
             return LOST if talk.lost else RESUME
         if talk.lost:
-            text = "API Error: Connection lost mid-response. The response above may be incomplete."
-            return ends.error(talk, "success", text, "broken_stream")
-        text = "API Error: Claude's response exceeded the 128000 output token maximum."
-        if seen.stop == "model_context_window_exceeded":
-            text = "API Error: The model has reached its context window limit."
+            return ends.error(talk, "success", texts.lost(talk.lost), "broken_stream")
+        text = texts.FULL if seen.stop == "model_context_window_exceeded" else texts.CUT
         return ends.error(talk, "success", text)
     if seen.stop == "refusal":
         if not talk.refused:
             talk.refused = True
             return CLASSIFIER
-        return ends.error(talk, "success", "API Error: safeguards flagged this message")
+        return ends.error(talk, "success", texts.flagged(talk.run.calls))
     if seen.stop == "tool_use":
         talk.malformed, talk.cuts = talk.malformed + 1, 0
         if talk.malformed <= talk.entry.malformed:
             return MALFORMED
-        return ends.error(talk, "success", "The model's tool call could not be parsed (retry also failed).")
+        return ends.error(talk, "success", texts.UNPARSED)
     if seen.stop in NUDGED and not seen.text.strip() and not talk.nudged:
         talk.nudged = True
         return NUDGE

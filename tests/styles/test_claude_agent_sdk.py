@@ -56,6 +56,12 @@ def test_minus_one_is_one_call_and_its_tools():
     assert (run.model_calls, run.tool_rounds, run.finish_reason) == (1, 1, "error_max_turns")
 
 
+def test_a_turn_more_than_two_and_a_half_is_the_third():
+    run = played(JS, ENDLESS, limit=2.5)
+    assert (run.model_calls, run.outcome.reported_count) == (2, 3)
+    assert run.error["message"].endswith("Reached maximum number of turns (2.5)")
+
+
 def test_num_turns_counts_user_messages_and_parallel_results_are_one_each():
     assert claim("claude-agent-sdk.num-turns-on-every-result").divergence
     done, stopped = played(JS, PARALLEL), played(JS, PARALLEL, limit=2)
@@ -219,6 +225,17 @@ def test_of_one_id_both_calls_run_and_only_the_first_goes_back():
     assert ([r.input["key"] for r in run.tool_runs], told(run)) == (["a", "b"], ["value of a"])
 
 
+@pytest.mark.parametrize(("style", "given"), [(JS, {"key": "a"}), (QUERY, {"key": "a", "more": 1})])
+def test_keys_that_a_schema_does_not_name_reach_a_tool_in_python_only(style, given):
+    assert played(style, "- tool_use: {lookup: {key: a, more: 1}}\n- text: done").tool_runs[0].input == given
+
+
+def test_an_id_that_came_before_runs_and_leaves_placeholders():
+    replies = "- content: [{tool_use: {id: x, name: lookup, input: {key: a}}}]\n  repeat: 2\n- text: done"
+    run = played(JS, replies)
+    assert (len(run.tool_runs), requests_of(run)[2]) == (2, ["assistant:text", "user:text"])
+
+
 def test_texts_are_read_as_the_values_that_the_schema_wants():
     run = played(JS, "- tool_use: {add: {a: '1', b: '2.5'}}\n- text: done")
     assert run.tool_runs[0].input == {"a": 1, "b": 2.5}
@@ -256,8 +273,9 @@ def test_a_tool_starts_before_the_reply_has_ended():
 
 def test_an_api_error_is_an_error_result_of_subtype_success():
     assert claim("claude-agent-sdk.only-success-has-a-result").divergence
-    run = played(CLIENT, "- {error: 400, repeat: forever}")
-    assert (run.returned, run.finish_reason, run.ended, run.final_text) == ("stopped", "success", "http_error", None)
+    run = played(CLIENT, "- {error: {status: 400, message: bad}, repeat: forever}")
+    assert (run.returned, run.finish_reason, run.ended) == ("stopped", "success", "http_error")
+    assert run.final_text == "API Error: 400 bad"
 
 
 @pytest.mark.parametrize(
@@ -268,9 +286,10 @@ def test_how_often_a_request_is_sent(status, requests):
     assert (run.model_requests, run.ended) == (requests, "http_error")
 
 
-def test_a_bad_request_is_made_simpler_once_a_session():
-    run = played(JS, "- error: 400\n- tool_use: {lookup: {key: a}}\n- error: 400\n- text: done")
-    assert (run.model_requests, run.ended) == (3, "http_error")
+@pytest.mark.parametrize(("style", "requests", "ended"), [(JS, 3, "http_error"), (QUERY, 4, "answer")])
+def test_a_bad_request_is_made_simpler_once_a_session_or_twice_by_the_newer_cli(style, requests, ended):
+    run = played(style, "- error: 400\n- tool_use: {lookup: {key: a}}\n- error: 400\n- text: done")
+    assert (run.model_requests, run.ended) == (requests, ended)
 
 
 @pytest.mark.parametrize(("how", "requests"), [("end", 3), ("reset", 6)])
@@ -299,6 +318,28 @@ def test_a_history_that_is_too_long_is_summarised_by_one_more_call():
     run = played(JS, f"- tool_use: {{lookup: {{key: a}}}}\n- {TOO_LONG}\n- text: summary\n- text: done", limit=2)
     assert (run.final_text, run.model_calls, run.count) == ("done", 3, 2)
     assert requests_of(run)[-1] == ["user:text"]
+
+
+def test_of_a_longer_history_the_newest_rounds_stay_as_they_are():
+    rounds = "".join(f"- tool_use: {{lookup: {{key: {key}}}}}\n" for key in "abc")
+    run = played(JS, f"{rounds}- {TOO_LONG}\n- text: summary\n- text: done")
+    assert requests_of(run)[-2] == ["user:tool_result(call_1)+text"]
+    assert [len(sent.new) for sent in run.requests[-1:]] == [5]
+
+
+def test_the_newer_cli_asks_again_for_a_summary_that_is_not_marked_as_one():
+    replies = f"- tool_use: {{lookup: {{key: a}}}}\n- {TOO_LONG}\n- text: plain\n- text: again\n- text: done"
+    assert played(QUERY, replies).model_calls == 4
+    assert played(JS, replies).model_calls == 3
+
+
+def test_a_history_that_is_still_too_long_ends_the_run():
+    run = played(JS, f"- tool_use: {{lookup: {{key: a}}}}\n- {TOO_LONG}\n- text: s\n- {TOO_LONG}\n- text: done")
+    assert (run.model_calls, run.ended, run.error["message"].split(": ")[-1]) == (
+        2,
+        "context_window",
+        "Prompt is too long",
+    )
 
 
 def test_a_prompt_that_is_too_long_is_not():
