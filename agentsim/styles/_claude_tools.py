@@ -119,7 +119,8 @@ def take_output(talk: Talk, call: SeenCall, done: Round) -> ToolResult:
     problem = "not JSON" if call.broken else talk.structured(call.arguments)
     if problem is not None:
         talk.bad_outputs += 1
-        return refuse(call, f"Output does not match required schema: {problem}")
+        talk.bad_output = f"Output does not match required schema: {problem}"
+        return refuse(call, talk.bad_output)
     talk.output, done.accepted = call.arguments, True
     return ToolResult(call.id, ACCEPTED)
 

@@ -119,7 +119,7 @@ def after_tools(talk: Talk, seen: Seen, done: Round, *, refused: bool) -> Outcom
     if done.aborted:
         return ends.aborted(talk)
     if done.interrupted:
-        return ends.error(talk, "error_during_execution", "Request interrupted by user for tool use", "stop_condition")
+        return ends.interrupted(talk)
     if done.waits:
         return talk.run.returned(None, done=False, ended="approval")
     if refused:
