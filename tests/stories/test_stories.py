@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
-from syrupy.location import PyTestLocation
 
 import agentsim
 from agentsim.judge.simulate import DEFAULT, prepare
@@ -25,11 +24,6 @@ class TextFile(SingleFileSnapshotExtension):
 
     def serialize(self, data: str, **_: object) -> str:
         return data
-
-    @classmethod
-    def get_snapshot_name(cls, *, test_location: PyTestLocation, index: object) -> str:
-        """The story's own name."""
-        return test_location.snapshot_name.partition("[")[2].rstrip("]")
 
 
 def told(scenario: Scenario) -> str:
