@@ -14,6 +14,8 @@ _PUBLIC = {
     "compare": "agentsim.api",
     "least_limit": "agentsim.api",
     "run": "agentsim.api",
+    "check": "agentsim.judge.check",
+    "play": "agentsim.session",
     "dumps": "agentsim.scenario.dump",
     "load": "agentsim.scenario.load",
     "loads": "agentsim.scenario.load",
@@ -53,11 +55,13 @@ if TYPE_CHECKING:
         UnscriptedRequest,
         UsageError,
     )
+    from agentsim.judge.check import check
     from agentsim.judge.result import Result
     from agentsim.report.table import Table
     from agentsim.scenario.dump import dumps
     from agentsim.scenario.load import load, loads
     from agentsim.scenario.model import Scenario
+    from agentsim.session import play
 
 
 def __getattr__(name: str) -> Any:

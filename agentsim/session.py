@@ -19,8 +19,12 @@ from agentsim.http.inject import make_client
 from agentsim.http.intercept import let_through, listening
 from agentsim.http.log import RefusedRequest, SentRequest
 from agentsim.http.provider import Provider, Settings
+from agentsim.judge.case import Case, Got
+from agentsim.judge.check import settled
+from agentsim.judge.outcome import UNKNOWN, crash_of, got_of
+from agentsim.judge.rules import Verdict
 from agentsim.scenario.load import load, loads
-from agentsim.scenario.model import Scenario
+from agentsim.scenario.model import FOREVER, Entry, Scenario, ScriptedReply
 from agentsim.wire.base import HttpRequest, HttpResponse
 
 _numbers = itertools.count(1)
@@ -68,6 +72,7 @@ class Sim:
         scenario: which.
         key: an API key that leads to it, where several play at once.
         allow_hosts: hosts that may be reached.
+        got, crash: what the caller of the code under test got, as far as that is known.
     """
 
     def __init__(self, scenario: Scenario, settings: Settings, allow_hosts: Sequence[str], intercept: bool) -> None:
@@ -78,6 +83,8 @@ class Sim:
         self._provider = Provider(scenario, settings)
         self._stack = contextlib.ExitStack()
         self._server: Any = None
+        self.got: Got | None = None
+        self.crash: str | None = None
 
     # --- what the code under test needs ------------------------------------------------------------------------
 
@@ -167,6 +174,44 @@ class Sim:
         """What will be raised when the session closes."""
         return self._provider.errors
 
+    # --- the loop rules ----------------------------------------------------------------------------------------
+
+    def check(self, *rules: str, answer: Any = UNKNOWN, limit: float | None = None) -> list[Verdict]:
+        """Hold what happened against the loop rules.
+
+        Args:
+            rules: names of the rules to look at; none: all.
+            answer: what the code under test gave its caller: None or "" is no answer. Left out, an exception that left
+                the `with` block is known, and else the rules about answers are not applicable.
+            limit: model calls that the code under test was told to make at most.
+        Returns:
+            What each rule says: passed, or not applicable where this run can't tell.
+        Raises:
+            RuleBroken: rules are broken; says which, by what, and shows the run.
+            UsageError: there is no such rule.
+        """
+        return settled(self.case(answer=answer, limit=limit), rules)
+
+    def case(self, *, answer: Any = UNKNOWN, limit: float | None = None) -> Case:
+        """What the rules judge: what happened, and what is known beside it."""
+        got = self.got if answer is UNKNOWN else got_of(answer)
+        sent = [each for each in self.requests if each.messages]
+        case = Case(
+            self._provider.events,
+            next((each.wire for each in reversed(sent)), None),
+            got,
+            crash=self.crash,
+            finished=True,
+            endless=any(entry.repeat == FOREVER and not is_last_word(entry) for entry in self.scenario.script),
+            limit=limit,
+            schemas={o.name: o.schema for each in sent for o in each.offers or () if not o.server and o.schema},
+            refused=[(each.rule, each.message) for each in self.refused_requests],
+        )
+        if len(sent) == len(case.exchanges):
+            numbered = enumerate(sent, 1)
+            case.resent = frozenset(n for n, each in numbered if each.headers.get("x-stainless-retry-count", "0") != "0")
+        return case
+
     # --- the session itself ------------------------------------------------------------------------------------
 
     def answer(self, request: HttpRequest) -> HttpResponse:
@@ -193,6 +238,7 @@ class Sim:
         if error is None:
             self.close()
         elif isinstance(error, Exception):
+            self.got, self.crash = got_of(error), crash_of(error)
             self._explain(error)
         return False
 
@@ -221,6 +267,13 @@ class Sim:
         for other in errors[1:]:
             first.add_note(f"and then: {other}")
         raise first from cause
+
+
+def is_last_word(entry: Entry) -> bool:
+    """Whether an entry is a plain answer: a script that ends in it again and again is not endless."""
+    if not isinstance(entry, ScriptedReply) or entry.extras or entry.reply.calls:
+        return False
+    return entry.reply.stop_reason in ("end_turn", "stop_sequence") and bool(entry.reply.text.strip())
 
 
 def _refusals(refused: Sequence[RefusedRequest]) -> str:

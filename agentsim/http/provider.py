@@ -34,6 +34,7 @@ from agentsim.wire.base import (
     HttpRequest,
     HttpResponse,
     ModelRequest,
+    Offer,
     Refused,
 )
 from agentsim.wire.memory import Memory
@@ -49,11 +50,15 @@ class Settings:
         off: names of strictness rules that are switched off; "all" switches all off.
         real_time: whether the scenario's `seconds` are waited for.
         keep: whether requests and events are kept for the caller to look at.
+        tools: names of the tools that `"*"` may call; None: every one that a request offers.
+        watch: is told of each request for a reply before it is answered, with the names of the tools that it offers.
     """
 
     off: Collection[str] = ()
     real_time: bool = False
     keep: bool = True
+    tools: Collection[str] | None = None
+    watch: Callable[[Collection[str]], None] | None = None
 
 
 class _Everything:
@@ -175,8 +180,11 @@ class Provider:
         agent = self._agent(asked)
         thread = self._threads.find(history, agent)
         kept = common(thread.history, history)
-        exchange.messages, exchange.offered, exchange.agent = history, asked.offered, agent
+        exchange.messages, exchange.agent = history, agent
+        exchange.offered, exchange.offers = asked.offered, asked.offers
         self._record(ModelRequested(kept, history[kept:], agent, asked.offered, thread.number))
+        if self.settings.watch is not None:
+            self.settings.watch(asked.offered or ())
         self._judge(codec, asked, history, thread, kept)
         played = self._next(asked, history, agent)
         self.failed_last = played.fault is not None
@@ -230,6 +238,8 @@ class Provider:
 
     def _next(self, asked: ModelRequest, history: tuple[Message, ...], agent: str | None) -> Played:
         offered = None if asked.offers is None else {o.name: o.schema for o in asked.offers if not o.server}
+        if offered and self.settings.tools is not None:
+            offered = {name: schema for name, schema in offered.items() if name in self.settings.tools}
         view = RequestView(history, offered, output_tool=self._agents.output_tool(asked), system=asked.system or "")
         played = self.player.next_entry(agent, view)
         if played is None:
@@ -302,6 +312,7 @@ class _Exchange:
 
     messages: tuple[Message, ...] = ()
     offered: tuple[str, ...] | None = None
+    offers: tuple[Offer, ...] | None = None
     agent: str | None = None
     reply: Reply | None = None
     fault: Fault | None = None
@@ -317,6 +328,7 @@ class _Exchange:
             wire,
             self.messages,
             self.offered,
+            self.offers,
             self.agent,
             self.reply,
             self.fault,
