@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal
 
 from agentsim.core.events import ModelReplied, ModelRequested
 from agentsim.core.messages import ToolResult
 from agentsim.core.transcript import Transcript
-from agentsim.errors import AgentsimError, RuleBroken, ScriptUnfinished, UsageError
+from agentsim.errors import AgentsimError, RuleBroken, ScriptError, ScriptUnfinished, UsageError
 from agentsim.http.environment import dummy_keys, for_subprocess
 from agentsim.http.guard import closed_network
 from agentsim.http.inject import make_client
@@ -21,6 +21,7 @@ from agentsim.http.log import RefusedRequest, SentRequest
 from agentsim.http.provider import Provider, Settings
 from agentsim.judge.case import Case, Got
 from agentsim.judge.check import settled
+from agentsim.judge.expected import expectation_problems
 from agentsim.judge.outcome import UNKNOWN, crash_of, got_of
 from agentsim.judge.rules import Verdict
 from agentsim.scenario.load import load, loads
@@ -145,6 +146,16 @@ class Sim:
         return self._provider.requests
 
     @property
+    def called(self) -> bool:
+        """Whether there was any request."""
+        return bool(self._provider.requests)
+
+    @property
+    def call_count(self) -> int:
+        """How many requests there were."""
+        return len(self._provider.requests)
+
+    @property
     def refused_requests(self) -> list[RefusedRequest]:
         """Requests that were refused as the provider would have."""
         return self._provider.refused
@@ -174,6 +185,18 @@ class Sim:
         """What will be raised when the session closes."""
         return self._provider.errors
 
+    def check_expectations(self, answer: Any = UNKNOWN) -> None:
+        """Hold the run against the scenario's `expect`, as far as the wire shows it.
+
+        Args:
+            answer: what the code under test gave its caller.
+        Raises:
+            ScriptError: says what was expected and what came.
+        """
+        wrong = list(expectation_problems(self.scenario.expect or {}, self.transcript, self.tool_results, answer))
+        if wrong:
+            raise ScriptError(f"scenario {self.scenario.name!r}: {'; '.join(wrong)}")
+
     # --- the loop rules ----------------------------------------------------------------------------------------
 
     def check(self, *rules: str, answer: Any = UNKNOWN, limit: float | None = None) -> list[Verdict]:
@@ -190,6 +213,7 @@ class Sim:
             RuleBroken: rules are broken; says which, by what, and shows the run.
             UsageError: there is no such rule.
         """
+        __tracebackhide__ = True
         return settled(self.case(answer=answer, limit=limit), rules)
 
     def case(self, *, answer: Any = UNKNOWN, limit: float | None = None) -> Case:
@@ -223,13 +247,25 @@ class Sim:
         self._provider.errors.append(error)
 
     def __enter__(self) -> Sim:
+        self._open()
+        return self
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[Sim]:
+        """Play while it is open, without judging at the end: `close` does that."""
+        self._open()
+        try:
+            yield self
+        finally:
+            self._stack.close()
+
+    def _open(self) -> None:
         keys = dummy_keys(os.environ, self.key)
         os.environ.update(keys)
         self._stack.callback(lambda: [os.environ.pop(name, None) for name in keys])
         if self._intercept:
             self._stack.enter_context(closed_network(self.allow_hosts, self.blame))
             self._stack.enter_context(listening(self))
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -238,8 +274,7 @@ class Sim:
         if error is None:
             self.close()
         elif isinstance(error, Exception):
-            self.got, self.crash = got_of(error), crash_of(error)
-            self._explain(error)
+            self.explain(error)
         return False
 
     def close(self) -> None:
@@ -252,8 +287,13 @@ class Sim:
             what = "1 reply was" if unused == 1 else f"{unused} replies were"
             raise ScriptUnfinished(f"{what} never asked for, of scenario {self.scenario.name!r}")
 
-    def _explain(self, error: Exception) -> None:
-        """The code under test threw: say what the client may have swallowed."""
+    def explain(self, error: Exception) -> None:
+        """The code under test threw: note it, and say what the client may have swallowed.
+
+        Raises:
+            AgentsimError: the harness's error, from this one, where there was one before it.
+        """
+        self.got, self.crash = got_of(error), crash_of(error)
         if not isinstance(error, AgentsimError):
             self._raise_harness_error(error)
         if self._provider.refused:

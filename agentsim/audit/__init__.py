@@ -6,12 +6,13 @@ and the next scenario finds a clean one.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from agentsim.audit.catalogue import catalogue, withdrawn
 from agentsim.audit.command import play_to_command
-from agentsim.audit.inprocess import load_target, play_in_process
+from agentsim.audit.inprocess import load_target, play_here, play_in_process
 from agentsim.audit.played import Options, Played
 from agentsim.audit.report import Report, Row
 from agentsim.errors import UsageError
@@ -65,7 +66,8 @@ def audit(
 def _player(target: str | Sequence[str], options: Options) -> Play:
     if isinstance(target, str):
         agent = load_target(target)
-        return lambda scenario, stem: play_in_process(agent, scenario, options, failing=stem == "failing_tool")
+        how = play_in_process if options.isolate and hasattr(os, "fork") else play_here
+        return lambda scenario, stem: how(agent, scenario, options, failing=stem == "failing_tool")
     command = list(target)
     return lambda scenario, stem: play_to_command(command, scenario, options)
 
@@ -77,12 +79,13 @@ def _name(target: str | Sequence[str]) -> str:
 def _rows(stem: str, played: Played, rules: Sequence[Rule]) -> list[Row]:
     said = {verdict.rule: verdict for verdict in played.verdicts}
     rows = []
+    told = any(verdict.failed and stem in rule.scenarios for rule in rules if (verdict := said.get(rule.name)) is not None)
     for rule in rules:
         own = stem in rule.scenarios
         verdict = said.get(rule.name, Verdict(rule.name, NOT_APPLICABLE))
         if played.trouble is not None and not verdict.failed:
             verdict = Verdict(rule.name, NOT_APPLICABLE, played.trouble if own else "")
-        elif played.broke is not None and own and not verdict.failed:
+        elif played.broke is not None and own and not told:
             verdict = Verdict(rule.name, "failed", played.broke)
         rows.append(Row(rule.name, verdict.result, stem, verdict.detail, played.outline if verdict.failed else ()))
     if played.stopped is not None and not any(row.result == "failed" for row in rows):

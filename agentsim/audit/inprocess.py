@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import gc
 import importlib
 import importlib.util
-import inspect
 import json
 import os
 import signal
@@ -22,11 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from agentsim.audit.calling import call_agent, load_object
 from agentsim.audit.played import Options, Played, from_data, judged
 from agentsim.audit.watching import Watch
-from agentsim.errors import AgentsimError, UsageError
+from agentsim.errors import AgentsimError
 from agentsim.http.provider import Settings
-from agentsim.judge.case import Case, Got
+from agentsim.judge.case import Got
 from agentsim.judge.outcome import crash_of, got_of
 from agentsim.scenario.model import Scenario
 from agentsim.session import Sim
@@ -44,37 +43,20 @@ class Target:
     folder: str
 
 
-def load_object(name: str, what: str = "target") -> Any:
-    """What "module:attribute" names; the current folder is looked in first.
-
-    Raises:
-        UsageError: there is no such module or attribute, or importing it failed.
-    """
-    module_name, colon, path = name.partition(":")
-    if not colon or not module_name or not path:
-        raise UsageError(f"expected module:callable as the {what}, but {name!r} came")
-    if "" not in sys.path and os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
-    try:
-        found: Any = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        raise UsageError(f"{what} {name!r}: {error}") from error
-    except (Exception, SystemExit) as error:
-        raise UsageError(f"{what} {name!r}: importing {module_name} raised {type(error).__name__}: {error}") from error
-    for part in path.split("."):
-        if not hasattr(found, part):
-            raise UsageError(f"{what} {name!r}: {module_name} has no {path!r}")
-        found = getattr(found, part)
-    if not callable(found):
-        raise UsageError(f"{what} {name!r} is a {type(found).__name__} and can't be called")
-    return found
-
-
 def load_target(name: str) -> Target:
     """The target of an audit."""
     call = load_object(name)
     module = sys.modules[name.partition(":")[0]]
     return Target(name, call, os.path.dirname(os.path.abspath(module.__file__ or os.getcwd())))
+
+
+class _Stop(BaseException):
+    """Ends a run from within a request; the target's `except Exception` does not catch it."""
+
+
+def play_here(target: Target, scenario: Scenario, options: Options, *, failing: bool = False) -> Played:
+    """Play a scenario to a callable in this process: quick, but nothing can stop one that hangs."""
+    return _Run(target, scenario, options, failing).play()
 
 
 def play_in_process(target: Target, scenario: Scenario, options: Options, *, failing: bool = False) -> Played:
@@ -145,7 +127,7 @@ def _child(target: Target, scenario: Scenario, options: Options, failing: bool, 
         with contextlib.suppress(OSError):
             os.setpgid(0, 0)
         _silence(out.parent)
-        _Run(target, scenario, options, failing, out).play()
+        _Child(target, scenario, options, failing, out).run()
     except BaseException:  # whatever happens, the child must not go on as if it were the parent
         with contextlib.suppress(OSError):
             (out.parent / "trouble").write_text(traceback.format_exc(), "utf-8")
@@ -163,43 +145,47 @@ def _silence(folder: Path) -> None:
 
 
 class _Run:
-    """One run of the target, in the child process."""
+    """One run of the target."""
 
-    def __init__(self, target: Target, scenario: Scenario, options: Options, failing: bool, out: Path) -> None:
-        self.target, self.options, self.out = target, options, out
+    def __init__(self, target: Target, scenario: Scenario, options: Options, failing: bool) -> None:
+        self.target, self.options = target, options
         self.watch = Watch(target.folder, fail=failing)
-        settings = Settings(tools=options.tools or None, watch=self._request)
+        settings = Settings(tools=options.tools or None, watch=self.request)
         self.sim = Sim(scenario, settings, options.allow_hosts, True)
-        self._lock = threading.Lock()
-        self._done = False
-        self._before = frozenset(sys.modules)
 
-    def play(self) -> None:
-        """Run it, judge it, write what came of it."""
-        timer = threading.Timer(self.options.deadline, self._late)
-        timer.daemon = True
-        timer.start()
+    def play(self) -> Played:
+        """Run it and judge it."""
         got: Got | None = None
-        crash: str | None = None
+        crash = stopped = None
         with contextlib.suppress(AgentsimError), self.sim:
             self.watch.start()
             try:
-                got = self._classified(self._call(self.sim.prompt))
+                got = self._classified(call_agent(self.target.call, self.sim.prompt))
+            except _Stop as stop:
+                stopped = str(stop)
             except BaseException as error:
                 got, crash = _got(error, self.target.folder)
             finally:
                 self.watch.stop()
-        self._finish(got, crash)
+        return self.judged(got, crash, stopped)
 
-    def _call(self, prompt: str) -> Any:
-        value = self.target.call(prompt)
-        if inspect.isawaitable(value):
-            return asyncio.run(_awaited(value))
-        if inspect.isasyncgen(value):
-            return asyncio.run(_collected(value))
-        if inspect.isgenerator(value):
-            return _joined(list(value))
-        return value
+    def judged(self, got: Got | None, crash: str | None, stopped: str | None, *, hung: bool = False) -> Played:
+        """The verdicts, with what was seen of the tools."""
+        case = self.sim.case(limit=self.options.limit)
+        case.got, case.crash, case.stopped = got, crash, stopped
+        case.executions = tuple(self.watch.seen)
+        case.failing = frozenset(self.watch.failing & {name for _, name in self.watch.seen})
+        return judged(self.sim, case, hung=hung)
+
+    def request(self, offered: Any) -> None:
+        """A request comes in."""
+        self.watch.request(offered)
+        if self.watch.requests > self.options.most:
+            self.flooded(f"{self.options.most} model requests and no end")
+
+    def flooded(self, why: str) -> None:
+        """There are too many requests."""
+        raise _Stop(why)
 
     def _classified(self, value: Any) -> Got | None:
         if self.options.result is None:
@@ -209,48 +195,42 @@ class _Run:
             return None
         return "answer" if said is True or said == "answer" else "none"
 
-    def _request(self, offered: Any) -> None:
-        self.watch.request(offered)
-        if self.watch.requests > self.options.most:
-            self._finish(None, None, f"{self.options.most} model requests and no end")
-            os._exit(0)
 
-    def _late(self) -> None:
-        self._finish(None, None, f"no end after {self.options.deadline:g} seconds", hung=True)
+class _Child(_Run):
+    """One run in a process of its own, which writes what came of it and ends."""
+
+    def __init__(self, target: Target, scenario: Scenario, options: Options, failing: bool, out: Path) -> None:
+        super().__init__(target, scenario, options, failing)
+        self.out = out
+        self._lock = threading.Lock()
+        self._done = False
+        self._before = frozenset(sys.modules)
+
+    def run(self) -> None:
+        """Run it until its end or the deadline."""
+        timer = threading.Timer(self.options.deadline, self._late)
+        timer.daemon = True
+        timer.start()
+        self._write(self.play())
+
+    def flooded(self, why: str) -> None:
+        self._write(self.judged(None, None, why))
         os._exit(0)
 
-    def _note_modules(self) -> None:
-        new = [name for name in list(sys.modules) if name not in self._before and not name.startswith("_")]
-        (self.out.parent / "modules").write_text("\n".join(new), "utf-8")
+    def _late(self) -> None:
+        self._write(self.judged(None, None, f"no end after {self.options.deadline:g} seconds", hung=True))
+        os._exit(0)
 
-    def _finish(self, got: Got | None, crash: str | None, stopped: str | None = None, *, hung: bool = False) -> None:
+    def _write(self, played: Played) -> None:
         with self._lock:
             if self._done:
                 return
             self._done = True
-        case: Case = self.sim.case(limit=self.options.limit)
-        case.got, case.crash, case.stopped = got, crash, stopped
-        case.executions = tuple(self.watch.seen)
-        case.failing = frozenset(self.watch.failing & {name for _, name in self.watch.seen})
-        data = json.dumps(judged(self.sim, case, hung=hung).data(), default=str)
-        self._note_modules()
+        new = [name for name in list(sys.modules) if name not in self._before and not name.startswith("_")]
+        (self.out.parent / "modules").write_text("\n".join(new), "utf-8")
         partial = self.out.with_suffix(".part")
-        partial.write_text(data, "utf-8")
+        partial.write_text(json.dumps(played.data(), default=str), "utf-8")
         partial.replace(self.out)
-
-
-async def _awaited(value: Any) -> Any:
-    result = await value
-    return await _collected(result) if inspect.isasyncgen(result) else result
-
-
-async def _collected(value: Any) -> Any:
-    return _joined([each async for each in value])
-
-
-def _joined(values: list[Any]) -> Any:
-    """What a generator gave: texts are one text."""
-    return "".join(values) if values and all(isinstance(each, str) for each in values) else values or None
 
 
 def _got(error: BaseException, folder: str) -> tuple[Got, str | None]:

@@ -25,6 +25,7 @@ class Options:
         result: "module:function" that says of what the target returned whether it is an answer.
         prompt: in place of the catalogue's.
         allow_hosts: hosts that the target may reach.
+        isolate: whether each scenario is played in a process of its own, where it can be stopped.
     """
 
     deadline: float = 30.0
@@ -34,6 +35,7 @@ class Options:
     result: str | None = None
     prompt: str | None = None
     allow_hosts: tuple[str, ...] = ()
+    isolate: bool = True
 
 
 @dataclass(slots=True)

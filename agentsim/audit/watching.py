@@ -37,6 +37,7 @@ class Watch:
         self._codes: dict[CodeType, str] = {}
         self._starts: dict[CodeType, int] = {}
         self._names: set[str] = set()
+        self._replaced: list[tuple[FunctionType, CodeType]] = []
 
     def start(self) -> None:
         """Watch this thread and those that begin from now on."""
@@ -44,9 +45,12 @@ class Watch:
         threading.setprofile(self._profile)
 
     def stop(self) -> None:
-        """Watch no more."""
+        """Watch no more, and give the tools their own code back."""
         sys.setprofile(None)
         threading.setprofile(None)
+        for function, code in self._replaced:
+            function.__code__ = code
+        self._replaced.clear()
 
     def request(self, offered: Collection[str]) -> None:
         """A request goes out that offers these tools."""
@@ -54,7 +58,9 @@ class Watch:
         new = set(offered) - self._names
         if new:
             self._names |= new
-            for name, function in self._functions(new):
+            if self.fail:
+                gc.unfreeze()  # what is frozen would not be found
+            for name, function in list(self._functions(new)):
                 self._codes[function.__code__] = name
                 if self.fail:
                     self._make_fail(name, function)
@@ -83,7 +89,10 @@ class Watch:
         return code.co_filename.startswith(self.folder) and "site-packages" not in code.co_filename
 
     def _make_fail(self, name: str, function: FunctionType) -> None:
+        if any(each is function for each, _ in self._replaced):
+            return
         code = _failing_code(function)
+        self._replaced.append((function, function.__code__))
         function.__code__ = code
         self._codes[code] = name
         self.failing.add(name)

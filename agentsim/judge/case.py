@@ -93,6 +93,22 @@ class Exchange:
             return ()
         return self.after.history[len(self.history) :] if self.grew() else self.after.history
 
+    def behind_reply(self) -> tuple[Message, ...]:
+        """What the next request holds behind the reply's calls, up to the reply after it."""
+        tail = self.tail()
+        ids = {call.id for call in self.calls}
+        holding = [
+            index for index, message in enumerate(tail) if any(type(p) is ToolCall and p.id in ids for p in message.content)
+        ]
+        if not holding:
+            return tail
+        behind: list[Message] = []
+        for message in tail[holding[-1] + 1 :]:
+            if message.role == "assistant":
+                break
+            behind.append(message)
+        return tuple(behind)
+
     def result(self, call_id: str) -> ToolResult | None:
         """The last result for a call in the next request."""
         found = [part for part in parts(self.tail()) if type(part) is ToolResult and part.call_id == call_id]
@@ -162,14 +178,20 @@ class Case:
 
     @property
     def last(self) -> Exchange | None:
-        """The last request."""
-        return self.exchanges[-1] if self.exchanges else None
+        """The last request; where the run was stopped, the last one that was answered."""
+        answered = [each for each in self.exchanges[-2:] if self.stopped is None or each.reply or each.fault]
+        return answered[-1] if answered else None
 
     # --- calls -------------------------------------------------------------------------------------------------------
 
     def is_unknown(self, exchange: Exchange, call: ToolCall) -> bool:
         """Whether a call is of a tool that its request did not offer."""
         return exchange.offered is not None and call.name not in exchange.offered
+
+    def is_withdrawn(self, exchange: Exchange, call: ToolCall) -> bool:
+        """Whether a call is of a tool that an earlier request offered and its own did not."""
+        earlier = self.exchanges[: exchange.number - 1]
+        return self.is_unknown(exchange, call) and any(call.name in (each.offered or ()) for each in earlier)
 
     def is_unfit(self, call: ToolCall) -> bool:
         """Whether a call's arguments are an object that does not fit the tool's schema."""

@@ -41,6 +41,7 @@ def check(history: Any, *rules: str, tools: Mapping[str, Any] | None = None) -> 
 
 def settled(case: Case, rules: Iterable[str] = ()) -> list[Verdict]:
     """What each rule says of a case; raises RuleBroken where one is broken."""
+    __tracebackhide__ = True  # of pytest: what is wrong stands in the message, and lies in the code under test
     verdicts = judge(case, rules)
     broken = [verdict for verdict in verdicts if verdict.failed]
     if broken:

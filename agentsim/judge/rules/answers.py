@@ -80,7 +80,7 @@ def answers_come_first(case: Case) -> Iterator[str | None]:
             continue
         said, late = "", False
         wanted = {call.id for call in each.calls}
-        for message in each.tail():
+        for message in each.behind_reply():
             if message.role != "user":
                 continue
             for part in message.content:
@@ -131,7 +131,7 @@ def one_run_for_each_call(case: Case) -> Iterator[str | None]:
         yield from _runs(case, each)
         counts = Counter(part.call_id for part in parts(each.history) if type(part) is ToolResult)
         calls = Counter(part.id for part in parts(each.history) if type(part) is ToolCall)
-        twice = [call_id for call_id, n in counts.items() if n > max(1, calls[call_id])]
+        twice = [call_id for call_id, n in counts.items() if n > calls[call_id] > 0]
         if twice:
             yield f"request {each.number} answers {_listed(twice)} more than once"
         elif counts:

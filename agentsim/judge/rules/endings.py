@@ -139,8 +139,10 @@ def empty_reply_ends_or_is_asked_again(case: Case) -> Iterator[str | None]:
         if not _is_empty(each.reply):
             continue
         if each.after is not None:
-            if case.stopped is None or not _is_empty(case.exchanges[-1].reply):
+            if case.stopped is None or each is not case.last:
                 yield None
+            else:
+                yield f"the model answers nothing, and the run goes on: {case.stopped}"
         elif case.stopped is not None:
             yield f"the model answers nothing, and the run goes on: {case.stopped}"
         elif case.finished and case.got == "crash":

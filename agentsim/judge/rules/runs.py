@@ -58,7 +58,7 @@ def _is_unreadable(case: Case, each: Exchange, call: ToolCall) -> bool:
 
 
 def _is_unknown(case: Case, each: Exchange, call: ToolCall) -> bool:
-    return each.stop == "tool_use" and case.is_unknown(each, call)
+    return each.stop == "tool_use" and case.is_unknown(each, call) and not case.is_withdrawn(each, call)
 
 
 def _is_unfit(case: Case, each: Exchange, call: ToolCall) -> bool:
@@ -83,6 +83,9 @@ def cut_call_never_runs(case: Case) -> Iterator[str | None]:
 )
 def unreadable_arguments_never_run(case: Case) -> Iterator[str | None]:
     yield from _never_ran(case, _is_unreadable, "unreadable arguments")
+    for each, call in _calls(case, _is_unreadable):
+        if each.after is None and case.crash is not None:
+            yield f"the run crashed on the unreadable arguments of {call.id}: {case.crash}"
 
 
 @rule(
@@ -151,16 +154,14 @@ def bad_input_gets_an_error_result(case: Case) -> Iterator[str | None]:
     "withdrawn_tool",
 )
 def tools_not_offered_never_run(case: Case) -> Iterator[str | None]:
-    offered_before: set[str] = set()
     for each in case.exchanges:
         for call in each.calls:
-            if not _is_unknown(case, each, call):
+            if each.stop != "tool_use" or not case.is_unknown(each, call):
                 continue
-            known = call.name in offered_before or case.watches(call.name) or case.records_runs
+            known = case.is_withdrawn(each, call) or case.watches(call.name) or case.records_runs
             ran = case.ran(each, call) if known else _refused(case, each, call)
             if ran is not None:
                 yield f"{call.id} ({call.name}, not offered) of reply {each.number} was run" if ran else None
-        offered_before |= set(each.offered or ())
 
 
 def _refused(case: Case, each: Exchange, call: ToolCall) -> bool | None:
