@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from agentsim.audit.catalogue import catalogue, withdrawn
+from agentsim.scenario.catalogue import catalogue, withdrawn
 from agentsim.audit.command import play_to_command
 from agentsim.audit.inprocess import load_target, play_here, play_in_process
 from agentsim.audit.played import Options, Played
