@@ -37,9 +37,10 @@ _PUBLIC = {
     "UsageError": "agentsim.errors",
 }
 
-__all__ = ["__version__", *sorted(_PUBLIC)]
+__all__ = ["__version__", "strategies", *sorted(_PUBLIC)]
 
 if TYPE_CHECKING:
+    from agentsim import strategies
     from agentsim.api import arun, compare, least_limit, run
     from agentsim.core.style import Claim, Style
     from agentsim.core.transcript import Transcript
@@ -65,6 +66,10 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "strategies":
+        import importlib
+
+        return importlib.import_module("agentsim.strategies")
     module = _PUBLIC.get(name)
     if module is None:
         raise AttributeError(f"module 'agentsim' has no attribute {name!r}")
