@@ -16,6 +16,7 @@ _PUBLIC = {
     "run": "agentsim.api",
     "check": "agentsim.judge.check",
     "play": "agentsim.session",
+    "Sim": "agentsim.session",
     "dumps": "agentsim.scenario.dump",
     "load": "agentsim.scenario.load",
     "loads": "agentsim.scenario.load",
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
     from agentsim.scenario.dump import dumps
     from agentsim.scenario.load import load, loads
     from agentsim.scenario.model import Scenario
-    from agentsim.session import play
+    from agentsim.session import Sim, play
 
 
 def __getattr__(name: str) -> Any:

@@ -82,7 +82,12 @@ def _limit(scenario: Scenario, style: str, limit: Any) -> Any:
         return settings.limit if settings is not None else DEFAULT
     if limit is None or limit == "none":
         return None
-    if isinstance(limit, bool) or not isinstance(limit, int | float) or limit != limit or limit in (float("inf"), float("-inf")):
+    if (
+        isinstance(limit, bool)
+        or not isinstance(limit, int | float)
+        or limit != limit
+        or limit in (float("inf"), float("-inf"))
+    ):
         raise UsageError(f"a limit is a number, None or 'none', but {limit!r} came")
     return limit
 

@@ -50,13 +50,23 @@ def main() -> None:
     three = agentsim.load(ROOT / "scenarios" / "three_rounds.yaml")
     bare = process("-c", "pass")
     rows = [
-        ("a run of 10 tool rounds and an answer, reference loop", best(lambda: agentsim.run(ten, limit=None), 200), 200e-6),
+        (
+            "a run of 10 tool rounds and an answer, reference loop",
+            best(lambda: agentsim.run(ten, limit=None), 200),
+            200e-6,
+        ),
         ("all styles over three_rounds", best(lambda: agentsim.compare(three), 5), 15e-3),
         ("import agentsim, over bare Python", process("-c", "import agentsim") - bare, 30e-3),
         ("agentsim --help, a process", process("-m", "agentsim", "--help"), 150e-3),
-        ("agentsim compare on one file, a process", process("-m", "agentsim", "compare", "scenarios/three_rounds.yaml"), 0.5),
+        (
+            "agentsim compare on one file, a process",
+            process("-m", "agentsim", "compare", "scenarios/three_rounds.yaml"),
+            0.5,
+        ),
     ]
-    print(f"| what | measured | aim | share of the aim |\n|---|---|---|---|\n| bare Python, a process | {bare * 1e3:.0f} ms | | |")
+    print(
+        f"| what | measured | aim | share of the aim |\n|---|---|---|---|\n| bare Python, a process | {bare * 1e3:.0f} ms | | |"
+    )
     for name, seconds, aim in rows:
         print(f"| {name} | {told(seconds)} | {told(aim)} | {seconds / aim:.0%} |")
 

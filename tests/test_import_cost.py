@@ -6,7 +6,19 @@ import json
 import subprocess
 import sys
 
-HEAVY = ("yaml", "rich", "click", "jsonschema_rs", "pydantic", "hypothesis", "httpx", "httpx2", "syrupy", "uvicorn", "asyncio")
+HEAVY = (
+    "yaml",
+    "rich",
+    "click",
+    "jsonschema_rs",
+    "pydantic",
+    "hypothesis",
+    "httpx",
+    "httpx2",
+    "syrupy",
+    "uvicorn",
+    "asyncio",
+)
 
 
 def loaded_after(code: str) -> set[str]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class LimitType(click.ParamType):
+class LimitType(click.ParamType):  # type: ignore[type-arg]
     """An integer, a decimal, or `none`."""
 
     name = "N"
@@ -43,7 +43,9 @@ LIMIT = LimitType()
 format_option = click.option(
     "--format", "format_", type=click.Choice(["text", "json"]), default="text", help="How to print the result."
 )
-limit_option = click.option("--limit", type=LIMIT, default="default", help="The style's knob; left out: the SDK's default.")
+limit_option = click.option(
+    "--limit", type=LIMIT, default="default", help="The style's knob; left out: the SDK's default."
+)
 set_option = click.option(
     "--set", "sets", multiple=True, metavar="PATH=JSON", help="Set one option, as toolUseBehavior=stop_on_first_tool."
 )
@@ -85,9 +87,7 @@ def console() -> Console:
     return Console() if sys.stdout.isatty() else Console(width=WIDE, color_system=None, highlight=False)
 
 
-def option_trees(
-    sets: Iterable[str], options_file: str | None, styles: Iterable[str]
-) -> dict[str, dict[str, Any]]:
+def option_trees(sets: Iterable[str], options_file: str | None, styles: Iterable[str]) -> dict[str, dict[str, Any]]:
     """The option trees of `--options` and `--set`, by style.
 
     Args:
@@ -135,7 +135,7 @@ def _value(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        if text and text[0] in "[{\"":
+        if text and text[0] in '[{"':
             raise UsageError(f"--set: {text!r} is neither JSON nor a plain word") from None
         return text
 

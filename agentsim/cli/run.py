@@ -44,7 +44,7 @@ def command(
 ) -> None:
     """Play one FILE under one style and print the transcript.
 
-    Exit status 1 where the scenario's `expect` is not met, 2 where no wire of the style can say the scenario.
+    Exit status 1 where an `expect` is not met (the file's own holds for the reference loop, others for their style), 2 where no wire of the style can say the scenario.
     """
     from agentsim.api import run
     from agentsim.judge.expect import unmet
@@ -52,9 +52,7 @@ def command(
 
     scenario = scenarios_of([file])[0]
     trees = option_trees(sets, options_file, [style])
-    result = run(
-        scenario, style, limit=limit, wire=wire, stream=stream, options=trees.get(style), max_calls=max_calls
-    )
+    result = run(scenario, style, limit=limit, wire=wire, stream=stream, options=trees.get(style), max_calls=max_calls)
     if format_ == "json":
         echo_json(result.to_dict(full_requests=requests == "full"))
     else:

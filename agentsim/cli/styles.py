@@ -72,7 +72,16 @@ def _table(styles: list[Any]) -> Any:
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    headers = ("style", "unit", "knob", "default", "check", "the caller gets at the limit", "says it is done by", "proved on")
+    headers = (
+        "style",
+        "unit",
+        "knob",
+        "default",
+        "check",
+        "the caller gets at the limit",
+        "says it is done by",
+        "proved on",
+    )
     for header in headers:
         table.add_column(header, no_wrap=header == "style")
     for style in styles:

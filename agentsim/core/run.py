@@ -81,6 +81,10 @@ class Retry:
         """Seconds that the client waits before it does: what the provider asks for; unstated back-off counts 0."""
         return fault.retry_after or 0.0
 
+    def whole(self, fault: Fault) -> bool:
+        """Whether the request that is sent again after this fault asks for the reply in one piece: a stream's last resort."""
+        return False
+
 
 NO_RETRY = Retry(0)
 
@@ -100,16 +104,17 @@ class Setup:
         agents: the other agents by name.
         prompts: one run each, on one thread; empty where `messages` starts in the middle.
         approvals: the answers of each resume, in order; None: each tool's own `approved` answers.
-        output: says what is wrong with a structured output; None where none is asked for.
+        output: says what is wrong with a structured output; None where none is asked for. `output_title`: of its schema.
         price: USD per million tokens, input and output.
         options: what `style.configure` made of the option tree.
+        limit_is_default: nobody set the knob; its default may mean more than the same value does.
     """
 
     style: Style
     wire: str
     streamed: bool
     limit: float | None
-    agent: AgentSpec = AgentSpec()
+    agent: AgentSpec = field(default_factory=AgentSpec)
     server_tools: Mapping[str, ToolSpec] = field(default_factory=dict)
     agents: Mapping[str, AgentSpec] = field(default_factory=dict)
     prompts: tuple[str, ...] = ()
@@ -118,6 +123,8 @@ class Setup:
     output: Callable[[Any], str | None] | None = None
     price: tuple[float, float] | None = None
     options: Any = None
+    limit_is_default: bool = False
+    output_title: str | None = None
 
 
 @dataclass(slots=True)
@@ -243,13 +250,13 @@ class Run:
 
     # -- the model ----------------------------------------------------------------------------------------------
 
-    def request(self, after: float = 0.0, deadline: float | None = None) -> CallModel:
+    def request(self, after: float = 0.0, deadline: float | None = None, whole: bool = False) -> CallModel:
         """The next request: what is new since the one before."""
         kept, self._sent = self._sent, len(self.history)
         self.requests += 1
         new = tuple(self.history[kept:])
         name = self.agent.name or None
-        return CallModel(kept, new, after, name, self.offered, self.output_tool, deadline, self.thread)
+        return CallModel(kept, new, after, name, self.offered, self.output_tool, deadline, self.thread, whole)
 
     def call(
         self, retry: Retry = NO_RETRY, *, deadline: float | None = None
@@ -262,9 +269,9 @@ class Run:
         Returns:
             The reply as this wire's client sees it, or Failed.
         """
-        attempts, after = 0, 0.0
+        attempts, after, whole = 0, 0.0, False
         while True:
-            event = yield self.request(after, None if deadline is None else deadline - self.ledger.clock)
+            event = yield self.request(after, None if deadline is None else deadline - self.ledger.clock, whole)
             attempts += 1
             if type(event) is ModelReplied:
                 self.ledger.clock += after + event.seconds
@@ -273,7 +280,7 @@ class Run:
                 self.ledger.clock += after + event.seconds
                 if not retry.again(event.fault, attempts):
                     return Failed(event.fault, attempts)
-                after = retry.wait(event.fault)
+                after, whole = retry.wait(event.fault), retry.whole(event.fault)
             elif type(event) is Aborted:
                 return Failed(Fault(type="aborted"), attempts, aborted=True)
             elif type(event) is TimedOut:
@@ -282,9 +289,15 @@ class Run:
             else:
                 raise Stopped(self._stopped(event))
 
-    def partly(self, fault: Fault) -> tuple[Seen, bool]:
-        """What had arrived of a reply that broke off, as the last reply; and whether its last block is unfinished."""
+    def partly(self, fault: Fault, *, finished: bool = False) -> tuple[Seen, bool]:
+        """What had arrived of a reply that broke off, as the last reply; and whether its last block is unfinished.
+
+        Args:
+            finished: leave an unfinished block out.
+        """
         reply, unfinished = arrived(fault)
+        if finished and unfinished:
+            reply = Reply(reply.blocks[:-1], None)
         return self._saw(reply), unfinished
 
     def _took(self, reply: Reply) -> Seen:
@@ -335,6 +348,7 @@ class Run:
         workers: int | None = None,
         eager: bool = False,
         deadline: float | None = None,
+        same_round: bool = False,
     ) -> Generator[Action, Event, tuple[ToolRun, ...]]:
         """Run tools; one tool round where there is at least one.
 
@@ -342,6 +356,7 @@ class Run:
             calls: in order of start.
             batches, workers, eager: see RunTools.
             deadline: clock time at which the caller's timer goes off.
+            same_round: calls of the same reply ran before.
         Returns:
             The runs in that order. Where the caller gave up meanwhile, those that ended, and `aborted` or `timed_out` is set.
         """
@@ -356,7 +371,7 @@ class Run:
                 raise Stopped(self._stopped(event))
         self.ledger.clock += event.seconds  # type: ignore[union-attr]
         runs: tuple[ToolRun, ...] = event.runs  # type: ignore[union-attr]
-        self.rounds += bool(runs)
+        self.rounds += bool(runs) and not same_round
         return runs
 
     def settle(

@@ -136,6 +136,7 @@ def call_of(tree: Any, where: str, known: Mapping[str, Any]) -> tuple[str, Mappi
     Raises:
         ValueError: another name or shape.
     """
+    settings: Any
     if isinstance(tree, str):
         name, settings = tree, {}
     elif isinstance(tree, Mapping) and len(tree) == 1:

@@ -45,7 +45,7 @@ class Claim:
     divergence: str | None = None
 
 
-def any_number(value: Any) -> float | None | Refused:
+def any_number(value: Any) -> float | Refused | None:
     """The plainest reading of a limit: a number is a limit, None is none."""
     return value  # type: ignore[no-any-return]
 
@@ -70,6 +70,7 @@ class Style:
         options: names of the options that it takes, with a word about each.
         configure: checks an option tree and makes of it what the loop reads; raises ValueError with a sentence.
         claims: statements about it, with sources.
+        formula: the arithmetic of its least limit, in words, for so many tool rounds under these (configured) options.
     """
 
     name: str
@@ -83,7 +84,8 @@ class Style:
     signal: str = ""
     wires: tuple[str, ...] = (ANTHROPIC,)
     streams: bool | None = None
-    read_limit: Callable[[Any], float | None | Refused] = any_number
+    read_limit: Callable[[Any], float | Refused | None] = any_number
     options: Mapping[str, str] = field(default_factory=dict)
     configure: Callable[[Mapping[str, Any]], Any] | None = None
     claims: tuple[Claim, ...] = ()
+    formula: Callable[[Any, int], str] | None = None

@@ -7,12 +7,14 @@ from functools import cached_property
 from typing import overload
 
 from agentsim.core.events import (
+    Aborted,
     Event,
     ModelFailed,
     ModelReplied,
     ModelRequested,
     Outcome,
     RunFinished,
+    TimedOut,
     ToolRun,
     ToolsRan,
 )
@@ -74,17 +76,17 @@ class Transcript(Sequence[Event]):
 
     @cached_property
     def tool_runs(self) -> tuple[ToolRun, ...]:
-        """Every execution of a tool, in order of start."""
-        return tuple(run for e in self.events if type(e) is ToolsRan for run in e.runs)
+        """Every execution of a tool, in order of start; those that the caller gave up on too."""
+        return tuple(run for e in self.events if isinstance(e, ToolsRan | Aborted | TimedOut) for run in e.runs)
 
     @cached_property
     def tool_rounds(self) -> int:
-        """Replies with at least one run."""
+        """Replies with at least one run; one that broke off is one too, where an SDK took it for whole."""
         rounds, counted = 0, False
         for event in self.events:
-            if type(event) is ModelReplied:
+            if type(event) in (ModelReplied, ModelFailed):
                 counted = False
-            elif type(event) is ToolsRan and event.runs and not counted:
+            elif isinstance(event, ToolsRan | Aborted | TimedOut) and event.runs and not counted:
                 rounds, counted = rounds + 1, True
         return rounds
 

@@ -102,10 +102,13 @@ class Seen:
         return tuple(b for b in self.reply.blocks if type(b) is ServerCall and b.id not in done)
 
 
+_decode = json.JSONDecoder().decode
+
+
 def parse(raw: str) -> tuple[Any, bool]:
     """Arguments' text as a JSON value, and whether it is broken."""
     try:
-        return json.loads(raw), False
+        return _decode(raw), False
     except (ValueError, RecursionError):
         return None, True
 
@@ -131,7 +134,7 @@ def see(reply: Reply, wire: str, streamed: bool) -> Seen:
         text, refusal = reply.text, None
         if any(type(b) is Refusal for b in reply.blocks):
             reply = _refusals_as_text(reply)
-        if calls and not streamed:
+        if calls and not streamed and any([call.raw == "{}" for call in calls]):
             reply = _with_arrived_arguments(reply, calls)
     else:
         text = "".join(b.text for b in reply.blocks if type(b) is Text)
@@ -144,8 +147,10 @@ def see(reply: Reply, wire: str, streamed: bool) -> Seen:
 
 
 def _refusals_as_text(reply: Reply) -> Reply:
-    """Claude's wire says a refusal's words in a text block."""
-    blocks = tuple(Text(b.text) if type(b) is Refusal else b for b in reply.blocks)
+    """Claude's wire says a refusal's words in a text block; a refusal without words has none."""
+    blocks = tuple(
+        Text(b.text) if type(b) is Refusal else b for b in reply.blocks if not (type(b) is Refusal and not b.text)
+    )
     return Reply(blocks, reply.stop_reason, reply.usage)
 
 

@@ -13,7 +13,6 @@ from agentsim.core.run import Setup
 from agentsim.core.transcript import Transcript
 from agentsim.drive.world import Output, World
 
-
 #: Answers that say that the request never went out.
 NOT_SENT = (Unbounded, Aborted)
 

@@ -23,13 +23,17 @@ def base_urls(url: str) -> dict[str, str]:
     return {name: url.rstrip("/") + path for name, path in _BASES.items()}
 
 
+#: Keeps libraries from calling home when they are imported (litellm fetches a price list).
+QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+
+
 def dummy_keys(present: Mapping[str, str], key: str = "sim") -> dict[str, str]:
-    """Keys for those variables that are not set."""
+    """Keys for those variables that are not set, and what keeps libraries quiet."""
     missing = {name: key for name in KEYS if not present.get(name)}
     if "GOOGLE_API_KEY" in missing or "GEMINI_API_KEY" in missing:
         # google-genai warns where both are set, so one is enough.
         missing.pop("GOOGLE_API_KEY", None)
-    return missing
+    return missing | {name: value for name, value in QUIET.items() if name not in present}
 
 
 def for_subprocess(url: str, present: Mapping[str, str], key: str = "sim") -> dict[str, str]:

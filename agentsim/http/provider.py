@@ -9,10 +9,11 @@ swallow exceptions from below; they are kept in `errors` and meant to be raised 
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from agentsim.core.events import Event, Fault, ModelFailed, ModelReplied, ModelRequested, RunStarted
 from agentsim.core.messages import Message, Reply, ServerCall, ServerResult
@@ -49,7 +50,8 @@ class Settings:
     Args:
         off: names of strictness rules that are switched off; "all" switches all off.
         real_time: whether the scenario's `seconds` are waited for.
-        keep: whether requests and events are kept for the caller to look at.
+        keep: whether requests and events are kept for the caller to look at; without, of errors only the latest are.
+        tell: is told of each error of the harness and each refused request, where nobody looks at them in the end.
         tools: names of the tools that `"*"` may call; None: every one that a request offers.
         watch: is told of each request for a reply before it is answered, with the names of the tools that it offers.
     """
@@ -59,6 +61,14 @@ class Settings:
     keep: bool = True
     tools: Collection[str] | None = None
     watch: Callable[[Collection[str]], None] | None = None
+    tell: Callable[[str], None] | None = None
+
+
+_SERVER = (ServerCall, ServerResult)
+_FEW = 64
+
+T = TypeVar("T")
+Kept = list[T] | deque[T]
 
 
 class _Everything:
@@ -103,8 +113,8 @@ class Provider:
         self.memory = Memory()
         self.events: list[Event] = []
         self.requests: list[SentRequest] = []
-        self.refused: list[RefusedRequest] = []
-        self.errors: list[Exception] = []
+        self.refused: Kept[RefusedRequest] = [] if self.settings.keep else deque(maxlen=_FEW)
+        self.errors: Kept[Exception] = [] if self.settings.keep else deque(maxlen=_FEW)
         self.number = 0
         self.replies = 0
         self.failed_last = False
@@ -126,13 +136,15 @@ class Provider:
     def unknown(self, request: HttpRequest) -> HttpResponse:
         """The answer to a URL that no provider has."""
         text = f"{request.method} {request.url} is no request that agentsim knows; it answers {', '.join(KNOWN_PATHS)}"
-        self.errors.append(UnscriptedRequest(text))
+        self._blame(UnscriptedRequest(text))
         complaint = Complaint("is_known", text, 404, "not_found_error")
         return likely_codec(request).refuse(complaint, self._tag(self._count()))
 
     def answer(self, reading: Reading, request: HttpRequest) -> HttpResponse:
         """Answer one request that was read."""
         codec = reading.codec
+        if reading.route.operation == "ignored":
+            return codec.other(reading.route, request, {}, self.memory, "0")
         with self._lock:
             number = self._count()
             tag = self._tag(number)
@@ -148,8 +160,11 @@ class Provider:
                 self._note_refusal(number, refused.complaint)
                 return codec.refuse(refused.complaint, tag)
             except AgentsimError as error:
-                self.errors.append(error)
+                self._blame(error)
                 return codec.refuse(Complaint("harness", f"agentsim: {error}"), tag)
+            except Exception as error:  # a mistake of ours must not look like one of the client's
+                self._blame(error)
+                return codec.refuse(Complaint("harness", f"agentsim failed: {type(error).__name__}: {error}"), tag)
             finally:
                 if self.settings.keep:
                     self.requests.append(exchange.logged(number, request, codec.wire))
@@ -166,8 +181,16 @@ class Provider:
     def _tag(self, number: int) -> str:
         return f"{self.prefix}{number}"
 
+    def _blame(self, error: Exception) -> None:
+        self.errors.append(error)
+        if self.settings.tell is not None:
+            self.settings.tell(f"{self.scenario.name}: {error}")
+
     def _note_refusal(self, number: int, complaint: Complaint) -> None:
         self.refused.append(RefusedRequest(number, complaint.rule, complaint.message))
+        if self.settings.tell is not None:
+            rule, words = complaint.rule, complaint.message
+            self.settings.tell(f"{self.scenario.name}: request {number} was refused ({rule}): {words}")
         if self.settings.keep and self.events and type(self.events[-1]) is ModelRequested:
             self.events.append(ModelFailed(Fault(complaint.status, complaint.type, complaint.message)))
 
@@ -182,7 +205,8 @@ class Provider:
         kept = common(thread.history, history)
         exchange.messages, exchange.agent = history, agent
         exchange.offered, exchange.offers = asked.offered, asked.offers
-        self._record(ModelRequested(kept, history[kept:], agent, asked.offered, thread.number))
+        if self.settings.keep:
+            self.events.append(ModelRequested(kept, history[kept:], agent, asked.offered, thread.number))
         if self.settings.watch is not None:
             self.settings.watch(asked.offered or ())
         self._judge(codec, asked, history, thread, kept)
@@ -265,6 +289,8 @@ class Provider:
 
     def _named(self, reply: Reply) -> Reply:
         """The reply with the tool's name in each server result, which may be given without its call."""
+        if not any([type(block) in _SERVER for block in reply.blocks]):
+            return reply
         blocks = list(reply.blocks)
         for index, block in enumerate(blocks):
             if isinstance(block, ServerCall):
@@ -273,20 +299,21 @@ class Provider:
                 name = block.name or self._names.get(block.call_id, "")
                 self._names[block.call_id] = name
                 blocks[index] = replace(block, name=name)
-        return reply if all(map(_same, blocks, reply.blocks)) else replace(reply, blocks=tuple(blocks))
+        return replace(reply, blocks=tuple(blocks))
 
     def _encode(self, codec: Codec, asked: ModelRequest, played: Played, exchange: _Exchange, tag: str) -> HttpResponse:
         size, pace, reply, fault = played.characters_per_chunk, played.pace, exchange.reply, exchange.fault
         if reply is None:
             assert fault is not None
             response = codec.encode_fault(fault, asked, tag, size)
-            self._record(ModelFailed(fault, arrival(fault.partial or Reply(), pace, size).seconds))
+            if self.settings.keep:
+                self.events.append(ModelFailed(fault, arrival(fault.partial or Reply(), pace, size).seconds))
         else:
             make = codec.encode_reply if self.settings.real_time else partial(encode, codec)
             response = make(reply, asked, tag, size)
             self.replies += 1
             if self.settings.keep:
-                self._record(ModelReplied(reply, arrival(reply, pace, size).seconds))
+                self.events.append(ModelReplied(reply, arrival(reply, pace, size).seconds))
         return paced(response, pace) if self.settings.real_time else response
 
     def _remember(
@@ -295,15 +322,7 @@ class Provider:
         self.memory.saw(reply)
         if self._agents.several:
             self._agent_of[codec.reply_id(tag)] = self._agent(asked)
-        codec.keep(asked, (*history, Message("assistant", reply.blocks)), reply, tag, self.memory)
-
-    def _record(self, event: Event) -> None:
-        if self.settings.keep:
-            self.events.append(event)
-
-
-def _same(one: Any, other: Any) -> bool:
-    return one is other
+        codec.keep(asked, history, reply, tag, self.memory)
 
 
 @dataclass(slots=True)

@@ -7,9 +7,9 @@ bytes, for a while. Whoever gets it must not change it.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import Any
 
+from agentsim.core.value import value
 from agentsim.http.codecs import codec_of
 from agentsim.wire.base import Codec, Complaint, HttpRequest, ModelRequest, Refused, Route, read_json
 
@@ -19,7 +19,7 @@ LARGEST_BODY = 32 * 1024 * 1024
 _KEPT, _LARGEST_KEPT = 256, 64 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Opening:
     """What a body shows of its conversation before it is read.
 
@@ -27,14 +27,16 @@ class Opening:
         prompt: text of the first user message.
         begins: it holds no reply yet and continues nothing that is stored.
         parent: id of the stored reply that it continues.
+        conversation: id of the stored conversation that it belongs to.
     """
 
     prompt: str
     begins: bool
     parent: str | None = None
+    conversation: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Reading:
     """One request, read.
 
@@ -112,8 +114,12 @@ def opening(body: Any) -> Opening:
     parent = thread.get("previous_message_id") if isinstance(thread, dict) else body.get("previous_response_id")
     parent = parent if isinstance(parent, str) else None
     items = body.get("messages") or body.get("input") or body.get("contents") or []
+    conversation = body.get("conversation")
+    if isinstance(conversation, dict):
+        conversation = conversation.get("id")
+    conversation = conversation if isinstance(conversation, str) else None
     if isinstance(items, str):
-        return Opening(items, parent is None, parent)
+        return Opening(items, parent is None and conversation is None, parent, conversation)
     prompt, replied = "", False
     for item in items if isinstance(items, list) else ():
         if not isinstance(item, dict):
@@ -124,8 +130,8 @@ def opening(body: Any) -> Opening:
         if role in ("assistant", "model") or (role is None and item.get("type") != "message"):
             replied = True
             break
-    begins = not replied and parent is None and not body.get("conversation")
-    return Opening(prompt, begins, parent)
+    begins = not replied and parent is None and conversation is None
+    return Opening(prompt, begins, parent, conversation)
 
 
 def _text(content: Any) -> str:

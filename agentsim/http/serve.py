@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -67,20 +68,26 @@ def serve(
         command: run with the base-URL variables set; none: serve until interrupted.
         off: names of strictness rules to switch off; "all" for every one.
         real_time: whether the scenarios' `seconds` are waited for.
-        out: where to say what is served; standard error where a command owns standard output.
+        out: where to say what is served, where no command owns standard output.
     Returns:
         The exit status: the command's, or 0.
     Raises:
         ScenarioError, UsageError: bad files, port or command.
     """
     scenarios = scenarios_at(path)
-    server = Server(Sessions(scenarios, Settings(off=off, real_time=real_time, keep=False)), port)
+    settings = Settings(off=off, real_time=real_time, keep=False, tell=_tell)
+    server = Server(Sessions(scenarios, settings), port)
     if command:
         with server:
             return _run(command, {**os.environ, **for_subprocess(server.url, os.environ)})
     print(_welcome(server.url, list(scenarios)), file=out or sys.stdout, flush=True)
-    server.run()
+    with contextlib.suppress(KeyboardInterrupt):
+        server.run()
     return 0
+
+
+def _tell(what: str) -> None:
+    print(f"agentsim: {what}", file=sys.stderr, flush=True)
 
 
 def _run(command: Sequence[str], environment: dict[str, str]) -> int:

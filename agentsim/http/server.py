@@ -43,6 +43,7 @@ class Server:
             log_config=None,
             log_level=60,
             access_log=False,
+            proxy_headers=False,
             server_header=False,
             date_header=False,
             ws="none",

@@ -11,12 +11,13 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from urllib.parse import unquote
 
-from agentsim.errors import AgentsimError, UnscriptedRequest
+from agentsim.core.messages import Message
 from agentsim.http.agents import Agents
 from agentsim.http.provider import Provider, Settings
-from agentsim.http.reading import Opening, Reading, read
+from agentsim.http.reading import Reading, read
 from agentsim.scenario.model import Scenario
-from agentsim.wire.base import Complaint, HttpRequest, HttpResponse, Refused
+from agentsim.scenario.play import Played
+from agentsim.wire.base import Complaint, HttpRequest, HttpResponse, ModelRequest, Refused
 
 #: So many sessions are alive under one name and key, and in all; the oldest are forgotten.
 MOST_ALIKE = 64
@@ -41,6 +42,7 @@ class Sessions:
     def __init__(self, scenarios: Mapping[str, Scenario], settings: Settings | None = None) -> None:
         self.scenarios = dict(scenarios)
         self._settings = settings or Settings(keep=False)
+        self._lobby = _Lobby(self._settings)
         self._opened: dict[str, Provider] = {}
         self._alive: OrderedDict[tuple[str, str], list[Provider]] = OrderedDict()
         self._agents: dict[str, Agents] = {}
@@ -67,55 +69,51 @@ class Sessions:
         """Answer one request."""
         reading = read(request)
         if reading is None:
-            return Provider(_NOTHING, self._settings).unknown(request)
-        try:
-            provider = self.provider(reading, request)
-        except AgentsimError as error:
-            complaint = Complaint("is_known", f"agentsim: {error}", 404, "not_found_error")
-            return reading.codec.refuse(complaint, str(self._made))
-        return provider.answer(reading, request)
+            return self._lobby.unknown(request)
+        return self.provider(reading, request).answer(reading, request)
 
     def provider(self, reading: Reading, request: HttpRequest) -> Provider:
-        """The session that a request belongs to; made where it begins one.
-
-        Raises:
-            UnscriptedRequest: no scenario is called for.
-        """
+        """The session that a request belongs to; made where it begins one, the lobby where no scenario is called for."""
         key = api_key(request)
         name = _name(request, key)
         with self._lock:
             opened = self._opened.get(name or key)
             if opened is not None:
                 return opened
-            scenario, rest = self._scenario(name, reading.opening)
+            scenario, rest = self._scenario(name, reading)
+            if scenario is None:
+                return self._lobby
             if rest is not None:
                 return self._named(scenario, f"{scenario}:{rest}")
-            return self._of_client(scenario, key, reading, request)
+            provider = self._of_client(scenario, key, reading, request)
+            self._lobby.lend(reading.opening.conversation, provider)
+            return provider
 
-    def _scenario(self, name: str | None, start: Opening) -> tuple[str, str | None]:
-        """The scenario's name, and what stands behind the colon."""
+    def _scenario(self, name: str | None, reading: Reading) -> tuple[str | None, str | None]:
+        """The scenario's name, None where there is none, and what stands behind the colon."""
+        start = reading.opening
         if name is not None:
             plain, colon, rest = name.partition(":")
             if plain in self.scenarios:
                 return plain, rest if colon else None
-            raise UnscriptedRequest(f"no scenario is named {plain!r}; there are {', '.join(self.scenarios) or 'none'}")
+            there = ", ".join(self.scenarios) or "none"
+            self._lobby.why = f"no scenario is named {plain!r}; there are {there}"
+            return None, None
         if len(self.scenarios) == 1:
             return next(iter(self.scenarios)), None
-        found = self._by_prompt.get(start.prompt)
+        found = self._by_prompt.get(start.prompt) if reading.route.operation == "generate" else None
+        found = found or self._continued(start.parent or reading.route.id, start.conversation)
         if found is not None:
             return found, None
-        alive = self._continued(start)
-        if alive is not None:
-            return alive, None
         shown = start.prompt if len(start.prompt) <= 80 else f"{start.prompt[:80]}…"
-        raise UnscriptedRequest(
-            f"no scenario has the prompt {shown!r}; name one by path (/s/NAME/v1) or key (sim-NAME)"
-        )
+        how = "name one by path (/s/NAME/v1) or key (sim-NAME)"
+        self._lobby.why = f"no scenario has the prompt {shown!r}; {how}"
+        return None, None
 
-    def _continued(self, start: Opening) -> str | None:
-        """The scenario whose stored reply this request continues."""
+    def _continued(self, parent: str, conversation: str | None) -> str | None:
+        """The scenario whose stored reply or conversation this request is about."""
         for (name, _), providers in reversed(self._alive.items()):
-            if any(start.parent in provider.memory.turns for provider in providers):
+            if any(_holds(provider, parent, conversation) for provider in providers):
                 return name
         return None
 
@@ -129,7 +127,10 @@ class Sessions:
 
     def _of_client(self, scenario: str, key: str, reading: Reading, request: HttpRequest) -> Provider:
         alive = self._alive.setdefault((scenario, key), [])
-        if reading.opening.begins:
+        if reading.route.operation != "generate":
+            if alive:
+                return next((each for each in reversed(alive) if reading.route.id in each.memory.turns), alive[-1])
+        elif reading.opening.begins:
             if alive and self._goes_on(alive[-1], scenario, reading, request):
                 return alive[-1]
         elif alive:
@@ -143,7 +144,9 @@ class Sessions:
 
     def _goes_on(self, last: Provider, scenario: str, reading: Reading, request: HttpRequest) -> bool:
         """Whether a request without any reply in it still belongs to the session before."""
-        if last.replies == 0 or last.failed_last or request.headers.get("x-stainless-retry-count", "0") != "0":
+        if (last.replies == 0 and not last.failed_last) or request.headers.get("x-stainless-retry-count", "0") != "0":
+            return True
+        if last.failed_last and last.player.unused:
             return True
         if reading.opening.prompt in last.scenario.prompts[1:]:
             return True
@@ -157,7 +160,29 @@ class Sessions:
         return Provider(self.scenarios[scenario], self._settings, f"{self._made}x", self._agents[scenario])
 
 
-_NOTHING = Scenario("nothing")
+class _Lobby(Provider):
+    """Answers what belongs to no scenario: models, token counts, requests that are refused anyway, new conversations.
+
+    Attributes:
+        why: the request at hand has no scenario.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(Scenario("none"), settings, "0x")
+        self.why = ""
+
+    def lend(self, conversation: str | None, provider: Provider) -> None:
+        """Let a session use a conversation that was made here."""
+        made = self.memory.conversations.get(conversation or "")
+        if made is not None:
+            provider.memory.conversations[made.id] = made
+
+    def _next(self, asked: ModelRequest, history: tuple[Message, ...], agent: str | None) -> Played:
+        raise Refused(Complaint("is_known", f"agentsim: {self.why}", 404, "not_found_error"))
+
+
+def _holds(provider: Provider, parent: str, conversation: str | None) -> bool:
+    return parent in provider.memory.turns or conversation in provider.memory.conversations
 
 
 def _name(request: HttpRequest, key: str) -> str | None:
@@ -170,9 +195,9 @@ def _name(request: HttpRequest, key: str) -> str | None:
 
 def _best(alive: list[Provider], reading: Reading, request: HttpRequest) -> Provider:
     """The session whose conversation this request goes on; the latest, where several could be."""
-    parent = reading.opening.parent
-    if parent is not None:
-        stored = (provider for provider in reversed(alive) if parent in provider.memory.turns)
+    start = reading.opening
+    if start.parent is not None or start.conversation is not None:
+        stored = (each for each in reversed(alive) if _holds(each, start.parent or "", start.conversation))
         return next(stored, alive[-1])
     try:
         messages = reading.codec.decode_request(request, reading.body).messages

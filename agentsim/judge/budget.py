@@ -7,9 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agentsim.core.messages import Reply, Text, ToolCall
 from agentsim.core.style import Style
-from agentsim.judge.simulate import DEFAULT, prepare
-from agentsim.scenario.model import Scenario
+from agentsim.core.tools import ToolOutcome, ToolSpec
+from agentsim.judge.simulate import DEFAULT, Play, prepare
+from agentsim.scenario.model import Scenario, ScriptedReply
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +23,14 @@ class Need:
         least: one least limit a run, None for a run that no limit lets finish.
         cut: how many runs the SDK's own default would have ended at its limit.
         percentile: what share of the runs (0 to 100) the answer is for.
+        formula: the arithmetic of it, where it is one run's.
     """
 
     style: Style
     least: tuple[int | None, ...]
     cut: int
     percentile: float
+    formula: str = ""
 
     @property
     def limit(self) -> int | None:
@@ -48,6 +52,7 @@ class Need:
             "unbounded": sum(n is None for n in self.least),
             "default": self.style.default,
             "default_cuts": self.cut,
+            "formula": self.formula,
         }
 
 
@@ -71,5 +76,25 @@ def budget(
         plays = [prepare(scenario, style, options=(options or {}).get(style.name)) for scenario in scenarios]
         least = tuple(play.least_limit() for play in plays)
         cut = sum(play.result(DEFAULT).ended == "limit" for play in plays)
-        needs.append(Need(style, least, cut, percentile))
+        needs.append(Need(style, least, cut, percentile, _formula(plays, style)))
     return needs
+
+
+def _formula(plays: Sequence[Play], style: Style) -> str:
+    """The style's own arithmetic for one run; nothing for several, which need different limits."""
+    if len(plays) != 1 or style.formula is None:
+        return ""
+    free, _ = plays[0].transcript(None)
+    return style.formula(plays[0].options, free.tool_rounds)
+
+
+def rounds(number: int) -> Scenario:
+    """A run of so many tool rounds and an answer, which is what caps are compared by.
+
+    Args:
+        number: of tool rounds, 0 or more.
+    """
+    look = ToolSpec("lookup", outcomes=(ToolOutcome("returns", "found"),))
+    script = (ScriptedReply(Reply((ToolCall("", "lookup"),), "tool_use"), repeat=number),) if number else ()
+    answer = ScriptedReply(Reply((Text("done"),), "end_turn"))
+    return Scenario(f"{number} tool rounds and an answer", ("go",), tools={"lookup": look}, script=(*script, answer))

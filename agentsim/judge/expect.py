@@ -10,7 +10,10 @@ from agentsim.judge.result import Result
 
 
 def unmet(result: Result) -> list[str]:
-    """A sentence for each expectation that the run does not meet: those for its style, else those for any run.
+    """A sentence for each expectation that the run does not meet.
+
+    `styles: {NAME: {expect: …}}` is for that style; the file's own `expect:` says what a careful loop does, so it is held against the
+    reference loop (and against code under test), not against SDKs that are known to do something else.
 
     Args:
         result: of a whole run.
@@ -18,7 +21,9 @@ def unmet(result: Result) -> list[str]:
         "ended: expected 'answer', but it is 'limit'" …; empty where all are met or none is stated.
     """
     settings = result.scenario.styles.get(result.style.name)
-    expected = settings.expect if settings is not None and settings.expect is not None else result.scenario.expect
+    expected = settings.expect if settings is not None else None
+    if expected is None and result.style.name == "reference":
+        expected = result.scenario.expect
     if not expected:
         return []
     given: dict[str, Any] | None = None
@@ -28,7 +33,11 @@ def unmet(result: Result) -> list[str]:
             problem = _runs_problem(wanted, result)
         else:
             given = given if given is not None else _facts(result)
-            problem = None if _meets(given.get(key), wanted) else f"expected {_json(wanted)}, but it is {_json(given.get(key))}"
+            problem = (
+                None
+                if _meets(given.get(key), wanted)
+                else f"expected {_json(wanted)}, but it is {_json(given.get(key))}"
+            )
         if problem:
             problems.append(f"{key}: {problem}")
     return problems

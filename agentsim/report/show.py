@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from agentsim.core.messages import ServerCall, ToolCall
+from agentsim.core.messages import ServerCall, ToolCall, ToolResult
 from agentsim.report.transcript import fault_text, message_lines, reply_lines, transcript_lines
 from agentsim.scenario.model import FOREVER, Entry, Scenario, ScriptedReply
 from agentsim.store.recording import Recording, facts
@@ -27,7 +27,7 @@ def scenario_facts(scenario: Scenario) -> dict[str, Any]:
     entries = [e for script in _scripts(scenario).values() for e in script for _ in range(max(1, e.repeat))]
     replies = [entry.reply for entry in entries if isinstance(entry, ScriptedReply)]
     blocks = [block for reply in replies for block in reply.blocks]
-    answered = {b.call_id for m in scenario.messages for b in m.content if hasattr(b, "is_error")}
+    answered = {b.call_id for m in scenario.messages for b in m.content if isinstance(b, ToolResult)}
     calls = [b for m in scenario.messages for b in m.content if isinstance(b, ToolCall)]
     return {
         "format": "scenario",
@@ -85,5 +85,3 @@ def _recording_lines(recording: Recording) -> Iterator[str]:
         yield from transcript_lines(conversation.events, full=True)
     for note in (*recording.notes, *recording.skipped):
         yield f"note: {note}"
-
-

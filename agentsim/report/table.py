@@ -136,7 +136,7 @@ _COLUMNS: tuple[tuple[str, str, Callable[[Result], str], int], ...] = (
     ("count", "right", lambda row: f"{row.count:g} {row.style.unit}{'' if row.count == 1 else 's'}", 110),
     ("calls", "right", lambda row: str(row.model_calls), 0),
     ("requests", "right", lambda row: str(row.model_requests), 100),
-    ("rounds", "right", lambda row: str(row.tool_rounds), 0),
+    ("rounds", "right", lambda row: str(row.tool_rounds), 90),
     ("ended", "left", lambda row: row.ended, 0),
     ("returned", "left", lambda row: row.returned, 0),
     ("silent", "left", lambda row: "SILENT" if row.silent else "", 0),
@@ -148,7 +148,9 @@ _COLUMNS: tuple[tuple[str, str, Callable[[Result], str], int], ...] = (
 )
 
 #: What each column is, under the table.
-LEGEND = "* the SDK's default. least: the smallest limit that is enough. refused: requests that the real API would reject."
+LEGEND = (
+    "* the SDK's default. least: the smallest limit that is enough. refused: requests that the real API would reject."
+)
 
 _COLOURS = {"answer": "green", "stopped": "yellow", "error": "red"}
 
@@ -158,17 +160,19 @@ def _rich_table(name: str, rows: Sequence[Result], width: int = WIDE) -> RichTab
     from rich.table import Table as RichTable
 
     table = RichTable(
-        title=name, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), title_style="bold"
+        title=name, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), title_style="bold"
     )
     columns = [c for c in _COLUMNS if c[3] <= width and _says_something(c[0], rows)]
     cells = [[text(row) for _, _, text, _ in columns] for row in rows]
-    table.add_column("style", no_wrap=width >= 100, overflow="fold")
+    table.add_column("style", no_wrap=True)
+    narrow = width < 110
     for at, (header, justify, *_) in enumerate(columns):
         wide = max([len(header), *(len(line[at]) for line in cells)])
         fixed = header != "the caller gets"
         table.add_column(header, justify=justify, no_wrap=True, min_width=wide if fixed else 15)  # type: ignore[arg-type]
     for row, line in zip(rows, cells, strict=True):
-        table.add_row(_cell(row.style.name), *(_styled(c[0], text) for c, text in zip(columns, line, strict=True)))
+        name = row.style.name.replace("/", "/\n", 1) if narrow else row.style.name
+        table.add_row(_cell(name), *(_styled(c[0], text) for c, text in zip(columns, line, strict=True)))
     return table
 
 

@@ -63,10 +63,10 @@ def result_lines(result: Result, *, full: bool = False) -> Iterator[str]:
 def _ending(result: Result) -> Iterator[str]:
     silent = "  SILENT: the caller is told that it is done, and it is not" if result.silent else ""
     yield f"ended: {result.ended}, returned: {result.returned}{silent}"
-    unit = result.style.unit + ("" if result.count == 1 else "s")
-    calls = f"{result.model_calls} model calls ({result.model_requests} requests), {result.tool_rounds} tool rounds"
+    requests = "" if result.model_requests == result.model_calls else f" ({many(result.model_requests, 'request')})"
+    calls = f"{many(result.model_calls, 'model call')}{requests}, {many(result.tool_rounds, 'tool round')}"
     least = f"; least limit that is enough: {result.least_limit}" if result.least_limit is not None else ""
-    yield f"{calls}, {result.count:g} {unit}{least}"
+    yield f"{calls}; counted: {many(result.count, result.style.unit)}{least}"
     for refused in result.refused_requests:
         yield f"the real API would refuse request {refused['request']}: {refused['rule']}"
     if result.unused_replies:
@@ -75,6 +75,11 @@ def _ending(result: Result) -> Iterator[str]:
         yield f"virtual seconds: {result.seconds:g}"
     if result.cost_usd is not None:
         yield f"cost: {result.cost_usd:.6f} USD"
+
+
+def many(number: float, word: str) -> str:
+    """A number of things, in words."""
+    return f"{number:g} {word}{'' if number == 1 else 's'}"
 
 
 def transcript_lines(events: Any, *, full: bool = False) -> Iterator[str]:

@@ -22,6 +22,7 @@ WORDS: Mapping[str, str] = {
     "eos": "end_turn",
     "tool_calls": "tool_use",
     "tool-calls": "tool_use",
+    "tool_call": "tool_use",
     "function_call": "tool_use",
     "length": "max_tokens",
     "max_output_tokens": "max_tokens",

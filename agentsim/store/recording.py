@@ -31,6 +31,13 @@ STOP_REASONS = "stop reasons"
 REPLY_BOUNDARIES = "reply boundaries"
 
 
+#: The rules by which they are inferred, in words.
+RULES: Mapping[str, str] = {
+    STOP_REASONS: "the file has no stop reasons: a reply that calls a client's tool stopped for it, any other at its end",
+    REPLY_BOUNDARIES: "the file does not mark where a reply ends: what the model made between two results or messages is one",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where a reply stood in its file.
@@ -95,7 +102,7 @@ class Recording:
         conversations: in order of their beginning.
         skipped: what was not read, in words, and how often it came.
         notes: what a reader has to know: what was inferred, left out, or looks wrong.
-        inferred: STOP_REASONS, REPLY_BOUNDARIES: what the format does not record.
+        inferred: STOP_REASONS, REPLY_BOUNDARIES: what the file does not record; RULES says how it is inferred.
     """
 
     format: str
@@ -152,14 +159,13 @@ class Tally:
         """Calls without a result."""
         return sum(answer is None for answer in self.answers)
 
-    def seed(self, messages: Sequence[Message]) -> None:
-        """Take the history that the run begins with."""
-        for message in messages:
-            for part in message.content:
-                if type(part) is ToolCall:
-                    self._open.setdefault(part.id, deque()).append(None)
-                elif type(part) is ToolResult and self._answer(part.call_id, part):
-                    self._shown[part.call_id] = self._shown.get(part.call_id, 0) + 1
+    def seed(self, messages: Sequence[Message], counted: bool = True) -> None:
+        """Take the history that the run begins with; unless `counted`, its calls and their results are another's."""
+        for part in (part for message in messages for part in message.content):
+            if type(part) is ToolCall and counted:
+                self._open.setdefault(part.id, deque()).append(None)
+            elif type(part) is ToolResult and (not counted or self._answer(part.call_id, part)):
+                self._shown[part.call_id] = self._shown.get(part.call_id, 0) + 1
 
     def take(self, event: Event) -> None:
         """Count one event."""
@@ -214,8 +220,7 @@ def tally(events: Sequence[Event], *, seeded: bool = True) -> Tally:
     counts, events = Tally(), tuple(events)
     for index, event in enumerate(events):
         if isinstance(event, RunStarted):
-            counts.seed(event.messages)
-            counts.tool_results *= seeded
+            counts.seed(event.messages, seeded)
             continue
         ahead = events[index + 1 : index + 3]
         if type(event) is ToolsRan and any(type(e) is Aborted for e in ahead):

@@ -239,7 +239,12 @@ def _spec(
     server: bool = False,
 ) -> ToolSpec:
     if schema is None:
-        schema = guessed_schema(use.input for use in uses if isinstance(use.input, dict))
+        inputs = [use.input for use in uses if isinstance(use.input, dict)]
+        schema = guessed_schema(inputs)
+        if (
+            uses and not inputs
+        ):  # only broken calls: they had something in them, and `{}` is what some clients make of it
+            schema["minProperties"] = 1
     check = input_check(schema)
     ran = [use for use in uses if isinstance(use.input, dict) and not use.cut and check(use.input) is None]
     outcomes = tuple(_outcome(use.answer) for use in ran if use.answer is not None)

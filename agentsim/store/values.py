@@ -31,7 +31,10 @@ def message_to_data(message: Message) -> dict[str, Any]:
 
 def reply_to_data(reply: Reply) -> dict[str, Any]:
     """A reply as a mapping."""
-    data: dict[str, Any] = {"content": [part_to_data(block) for block in reply.blocks], "stop_reason": reply.stop_reason}
+    data: dict[str, Any] = {
+        "content": [part_to_data(block) for block in reply.blocks],
+        "stop_reason": reply.stop_reason,
+    }
     if reply.usage is not None:
         data["usage"] = dataclasses.asdict(reply.usage)
     return data
@@ -106,5 +109,3 @@ def event_from_data(data: Any) -> Event:
         return kind(**{k: _READ[k](v) if k in _READ else v for k, v in data.items() if k != "event"})  # type: ignore[no-any-return]
     except (KeyError, TypeError, AttributeError) as error:
         raise TranscriptError(f"this is no event of a transcript: {error!r}") from None
-
-

@@ -24,11 +24,15 @@ SHARED = {
 }
 CORE = SHARED | {
     "toolApproval": "{TOOL: user-approval, approved or denied}",
-    "timeout": "{totalMs, toolMs}",
+    "timeout.totalMs": "of the whole call: throws TimeoutError",
+    "timeout.toolMs": "of each tool run: an error result, the loop goes on",
 }
-GENERATE_AGENT = CORE | {"generate": "settings of the call: {stopWhen: …}, which wins over the agent's"}
-STREAM_AGENT = CORE | {"stream": "settings of the call: {stopWhen: …}, which wins over the agent's"}
-WORKFLOW = SHARED | {"stream": "settings of the call: {stopWhen: …}, which wins over the agent's"}
+CALLS = {
+    "generate.stopWhen": "given to agent.generate(); wins over the agent's",
+    "stream.stopWhen": "given to agent.stream(); wins over the agent's",
+}
+AGENT = CORE | CALLS
+WORKFLOW = SHARED | CALLS
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,20 +111,22 @@ class Options:
         return any(condition.fires for condition in self.stop_when or ())
 
 
-def reader(known: Mapping[str, str]) -> Callable[[Mapping[str, Any]], Options]:
-    """`configure` of a style that takes these options."""
+def reader(known: Mapping[str, str], method: str = "") -> Callable[[Mapping[str, Any]], Options]:
+    """`configure` of a style that takes these options; `method` is the call whose own settings win over the agent's."""
+    names = list(dict.fromkeys(name.partition(".")[0] for name in known))
 
     def configure(tree: Mapping[str, Any]) -> Options:
-        return _options(check_keys(tree, "", known))
+        return _options(check_keys(tree, "", names), method)
 
     return configure
 
 
-def _options(tree: Mapping[str, Any]) -> Options:
+def _options(tree: Mapping[str, Any], method: str) -> Options:
     stop_when = _conditions(tree["stopWhen"], "stopWhen") if "stopWhen" in tree else None
-    for method in ("generate", "stream"):
-        if method in tree and "stopWhen" in check_keys(tree[method], method, ("stopWhen",)):
-            stop_when = _conditions(tree[method]["stopWhen"], f"{method}.stopWhen")
+    for name in ("generate", "stream"):
+        if "stopWhen" in check_keys(tree.get(name, {}), name, ("stopWhen",)):
+            own = _conditions(tree[name]["stopWhen"], f"{name}.stopWhen")
+            stop_when = own if name == method else stop_when
     timeout = check_keys(tree.get("timeout", {}), "timeout", ("totalMs", "toolMs"))
     return Options(
         stop_when=stop_when,

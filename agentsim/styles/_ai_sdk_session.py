@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from agentsim.core.wires import ANTHROPIC, CHAT, RESPONSES, Seen, SeenCall
 from agentsim.styles import _ai_sdk_wire as wire
 from agentsim.styles._ai_sdk_calls import PROTO, Call, Tools, accepted
 from agentsim.styles._ai_sdk_options import Options, Step
+from agentsim.styles._ai_sdk_subagent import Loop, run_agents
 
 Steps = Generator[Action, Event, Any]
 
@@ -25,36 +27,42 @@ class Session:
 
     Attributes:
         run, options: of the loop.
+        agent_loop: of an agent that is a tool.
         strict: tools are checked as WorkflowAgent does.
-        steps: the finished ones; `text`: the last one's.
+        steps: the finished ones; `text`, `finish`: the last one's.
         waiting: calls that somebody is asked to approve.
         said: the messages that the caller gets back and keeps; `base` is what the caller had before.
         error: type and message of the first error that a stream emitted while it went on.
         choice: the tool choice of the next request.
+        checked: the history is known to have a result for every call.
     """
 
-    def __init__(self, run: Run, *, strict: bool = False) -> None:
-        self.run, self.strict = run, strict
+    def __init__(self, run: Run, agent_loop: Loop, *, strict: bool = False) -> None:
+        self.run, self.agent_loop, self.strict = run, agent_loop, strict
         self.options: Options = run.options or Options()
         self.steps: list[Step] = []
-        self.text = ""
+        self.text, self.finish = "", "other"
         self.waiting: list[Call] = []
         self.said: list[Message] = []
         self.base = list(run.history)
         self.error: tuple[str, str] | None = None
         self.choice = self.options.tool_choice
         self.pending: set[str] = set()
+        self.checked = False
         self.began = run.ledger.clock
         options = self.options
-        self._prepare_step = options.prepare_step.start() if options.prepare_step else None
-        self._repair = options.repair.start() if options.repair else None
-        self._on_step_end = options.on_step_end.start() if options.on_step_end else None
-        self.conditions = [(condition, condition.start()) for condition in options.stop_when or ()]
+        started = run.memory.setdefault("functions", {})  # a function of the user's lives on over prompts and resumes
+        for name in ("prepare_step", "repair", "on_step_end"):
+            own = getattr(options, name)
+            started.setdefault(name, own.start() if own else None)
+        started.setdefault("conditions", [(condition, condition.start()) for condition in options.stop_when or ()])
+        self._prepare_step, self._repair = started["prepare_step"], started["repair"]
+        self._on_step_end, self.conditions = started["on_step_end"], started["conditions"]
         run.offered = None
 
     # -- before a request -----------------------------------------------------------------------------------------
 
-    def prepare(self, *, kept: bool) -> None:
+    def prepare(self, *, kept: bool) -> Steps:
         """Ask `prepareStep`. `messages` stay for all later steps; the rest lasts one step, or is `kept`.
 
         Raises:
@@ -62,17 +70,24 @@ class Session:
         """
         if not kept:
             self.choice, self.run.offered = self.options.tool_choice, None
-        changes = self._prepare_step() if self._prepare_step else None
+        if self._prepare_step is None:
+            return
+        yield from self.run.wait(self.options.prepare_step.seconds if self.options.prepare_step else 0.0)
+        changes = self._prepare_step()
         if changes is None:
             return
         self.choice = changes.get("toolChoice", self.choice)
         if "activeTools" in changes:
             self.run.offered = tuple(changes["activeTools"])
         if "messages" in changes:
+            self.checked = False
             self.run.rewrite(0, [Message(said["role"], (Text(said["content"]),)) for said in changes["messages"]])
 
     def unanswered(self) -> str | None:
         """What the SDK says of a history whose calls lack results: it sends no such request."""
+        if self.checked:
+            return None  # what the loop itself appends is always answered
+        self.checked = True
         calls = [part.id for m in self.run.history for part in m.content if isinstance(part, ToolCall)]
         done = {part.call_id for m in self.run.history for part in m.content if isinstance(part, ToolResult)}
         lost = list(dict.fromkeys(call for call in calls if call not in done))
@@ -92,6 +107,15 @@ class Session:
         return self.deadline is not None and self.run.ledger.clock >= self.deadline
 
     @property
+    def given_up(self) -> tuple[str, str, str] | None:
+        """Name and message of the caller's giving up, and the contract's `ended`; None where nobody has."""
+        if self.run.aborted:
+            return "AbortError", "This operation was aborted", "aborted"
+        if self.late or self.run.timed_out:
+            return "TimeoutError", "The operation was aborted due to timeout", "timeout"
+        return None
+
+    @property
     def retry(self) -> Retry:
         """Which faults are sent again: the Chat package also begins a stream anew that failed before its first output."""
         return Retry(self.options.retries, before_output=self.run.wire == CHAT)
@@ -107,10 +131,17 @@ class Session:
         given = bool(self.run.tools or self.run.server_tools)
         return Tools(specs, names, self.strict, None if given or self.strict else "No tools are available.")
 
-    def accept(self, seen: Seen) -> list[Call]:
+    def accept(self, seen: Seen) -> Generator[Action, Event, list[Call]]:
         """The reply's calls, each valid, repaired or invalid."""
-        tools = self.tools()
-        return [accepted(call, tools, self._repair) for call in self._with_own_ids(seen)]
+        tools, repair, asked = self.tools(), self._repair, list[float]()
+
+        def asking() -> Any:
+            asked.append(self.options.repair.seconds if self.options.repair else 0.0)
+            return repair() if repair else None
+
+        calls = [accepted(call, tools, asking if repair else None) for call in self._with_own_ids(seen)]
+        yield from self.run.wait(max(asked, default=0.0))
+        return calls
 
     def _with_own_ids(self, seen: Seen) -> list[SeenCall]:
         """The Chat package streams a second call of one id under an id that it makes up."""
@@ -164,8 +195,14 @@ class Session:
 
     def use(self, calls: Sequence[Call], *, one_by_one: bool = False) -> Generator[Action, Event, list[ToolResult]]:
         """Run tools; their outputs as they are sent."""
-        to_run = [ToRun(call.id, call.name, call.input, timeout=self.options.tool) for call in calls]
-        runs = yield from self.run.use(to_run, workers=1 if one_by_one else self.options.concurrency)
+        given = yield from run_agents(self.run, calls, self.agent_loop)
+        time = self.options.tool
+        to_run = [ToRun(call.id, call.name, call.input, own, time) for call, own in zip(calls, given, strict=True)]
+        workers = 1 if one_by_one else None if self.strict else self.options.concurrency
+        deadline = (
+            self.deadline if self.run.streamed else None
+        )  # a stream ends at once, generateText waits for its tools
+        runs = yield from self.run.use(to_run, workers=workers, deadline=deadline)
         return [wire.output(self.run.wire, run) for run in runs]
 
     def resume(self, waiting: Sequence[Call], answers: Sequence[Decision], *, one_by_one: bool = False) -> Steps:
@@ -198,25 +235,29 @@ class Session:
         usage = seen.reply.usage or Usage()
         tokens = usage.input_tokens + usage.output_tokens
         tokens += usage.cache_read_input_tokens + usage.cache_creation_input_tokens
-        self.steps.append(Step(tuple(call.name for call in calls if call.error is None), tokens))
+        shown = [call for call in calls if call.error is None or not self.strict]
+        names = [call.name for call in shown] + [b.name for b in seen.reply.blocks if isinstance(b, ServerCall)]
+        self.steps.append(Step(tuple(names), tokens))
         self.run.count += 1
         self.text = wire.shown_text(seen)
 
-    def step_ended(self) -> None:
+    def step_ended(self) -> Steps:
         """Call `onStepEnd`; what it throws is swallowed."""
-        try:
-            if self._on_step_end:
-                self._on_step_end()
-        except Raised:
-            pass
+        if self._on_step_end is None or self.options.on_step_end is None:
+            return
+        yield from self.run.wait(self.options.on_step_end.seconds)
+        with suppress(Raised):
+            self._on_step_end()
 
     def at_limit(self) -> bool:
         """`isStepCount(limit)`: steps.length === limit."""
         return self.run.limit is not None and self.run.count == self.run.limit
 
     def keep(self, outcome: Outcome) -> None:
-        """What the caller's own history is after this call; a call that threw left nothing of its steps."""
+        """What the caller's own history is after this call: nothing of one that threw; WorkflowAgent gives it back whole."""
         lost = outcome.returned == "error" and outcome.final_text is None
+        if self.strict and not lost:
+            return
         wanted = [*self.base, *([] if lost else self.said)]
         history, same = self.run.history, 0
         while same < min(len(wanted), len(history)) and wanted[same] is history[same]:

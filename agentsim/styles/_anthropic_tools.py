@@ -10,7 +10,7 @@ from typing import Any
 from agentsim.core.coerce import Unfit, lax, strip_unknown
 from agentsim.core.events import Outcome, ToolRun
 from agentsim.core.messages import ToolResult
-from agentsim.core.run import Failed, Run, fault_ending
+from agentsim.core.run import Failed, Run
 from agentsim.core.scripted import check_keys
 from agentsim.core.wires import SeenCall
 from agentsim.styles._anthropic_json import completed_js, completed_python
@@ -62,8 +62,10 @@ class Language:
         no_call_message: what it says where the limit allows no call; "" is a bare AssertionError.
         other_error: class of the statuses that have none of their own.
         error_body: how an HTTP error's message is made of status and body.
+        broken: how a stream that "end"s or is "reset" ends the run: type and message.
         eager_option: its word for eager runs.
-        eager_needs_stream: the complaint where replies don't stream; "" where it makes none.
+        eager_needs_stream: type and message of the complaint where replies don't stream.
+        end_is_a_reply: a stream that merely ends is a reply without a stop reason.
         eager_once_an_id: eagerly, calls that share an id run once.
     """
 
@@ -76,8 +78,10 @@ class Language:
     no_call_message: str
     other_error: str
     error_body: Callable[[int, Mapping[str, Any]], str]
+    broken: Mapping[str, tuple[str, str]]
     eager_option: str
-    eager_needs_stream: str
+    eager_needs_stream: tuple[str, str]
+    end_is_a_reply: bool
     eager_once_an_id: bool
 
     def refusal(self, run: Run, call: SeenCall) -> ToolResult:
@@ -90,11 +94,16 @@ def failed(run: Run, failure: Failed, language: Language) -> Outcome:
     fault = failure.fault
     if failure.aborted:
         return run.threw("APIUserAbortError", "Request was aborted.", "aborted")
+    if fault.in_stream and fault.disconnect is not None:
+        return run.threw(*language.broken[fault.disconnect], "broken_stream")
     if fault.status is None:
         return run.threw("APIConnectionError", "Connection error.", "http_error")
     name = ERRORS.get(fault.status, "InternalServerError" if fault.status >= 500 else language.other_error)
     body = {"type": "error", "error": {"type": fault.type, "message": fault.message}}
-    return run.threw(name, language.error_body(fault.status, body), fault_ending(fault))
+    text = language.error_body(fault.status, body)
+    if fault.in_stream:
+        return run.threw(name, text.removeprefix("200 ").removeprefix("Error code: 200 - "), "broken_stream")
+    return run.threw(name, text, "http_error")
 
 
 # -- TypeScript -------------------------------------------------------------------------------------------------------
@@ -102,7 +111,7 @@ def failed(run: Run, failure: Failed, language: Language) -> Outcome:
 
 def _js_problem(run: Run, call: SeenCall) -> str | None:
     spec = run.tools.get(call.name)
-    if spec is None:
+    if spec is None or spec.client:
         return f"Error: Tool '{call.name}' not found"
     problem = spec.problem(strip_unknown(spec.schema, call.arguments))
     return None if problem is None else f"Error: {problem}"
@@ -132,11 +141,17 @@ JS = Language(
     no_call_message="ToolRunner concluded without a message from the server",
     other_error="APIError",
     error_body=_js_body,
+    broken={
+        "end": ("AnthropicError", "stream ended without producing a Message with role=assistant"),
+        "reset": ("AnthropicError", "terminated"),
+    },
     eager_option="runToolsEagerly",
     eager_needs_stream=(
+        "TypeError",
         "`runToolsEagerly: true` needs `stream: true` in the tool runner's params, because a reply that isn't streamed "
-        "arrives whole."
+        "arrives whole.",
     ),
+    end_is_a_reply=False,
     eager_once_an_id=True,
 )
 
@@ -145,7 +160,7 @@ JS = Language(
 
 def _python_problem(run: Run, call: SeenCall) -> str | None:
     spec = run.tools.get(call.name)
-    if spec is None:
+    if spec is None or spec.client:
         return f"Error: Tool '{call.name}' not found"
     if not isinstance(call.arguments, Mapping):
         return f"TypeError('Input must be a dictionary, got {type(call.arguments).__name__}')"
@@ -183,7 +198,12 @@ PYTHON = Language(
     no_call_message="",
     other_error="APIStatusError",
     error_body=lambda status, body: f"Error code: {status} - {body!r}",
+    broken={
+        "end": ("APIConnectionError", "Connection error."),
+        "reset": ("ReadError", "[Errno 104] Connection reset by peer"),
+    },
     eager_option="run_tools_eagerly",
-    eager_needs_stream="",
+    eager_needs_stream=("ValueError", "`run_tools_eagerly=True` and `stream=False` are mutually exclusive"),
+    end_is_a_reply=True,
     eager_once_an_id=False,
 )

@@ -17,6 +17,8 @@ Measured on ai 7.0.143 with @ai-sdk/anthropic 4.0.82 and @ai-sdk/openai 4.0.118.
         provider call, and no stop condition is true    # asked here, last: isStepCount(n) is steps.length === n
     return the last step's text and finish reason       # never throws for a cap
 
+On ai 7.0.173 all rows were run again: one thing differs, and the styles `…@7.0.173` of the streaming entry points have it.
+
 A stream that breaks off is a step with what had arrived: an error event makes an error part, a clean end makes none.
 """
 
@@ -24,6 +26,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator
+from dataclasses import replace
 from typing import Any
 
 from agentsim.core.actions import Action
@@ -34,7 +37,8 @@ from agentsim.core.scripted import Raised
 from agentsim.core.style import Style
 from agentsim.core.wires import ANTHROPIC, CHAT, RESPONSES, Seen, arrived, see
 from agentsim.styles._ai_sdk_calls import Call
-from agentsim.styles._ai_sdk_options import CORE, GENERATE_AGENT, STREAM_AGENT, reader
+from agentsim.styles._ai_sdk_claims import CORE_CLAIMS
+from agentsim.styles._ai_sdk_options import AGENT, CORE, reader
 from agentsim.styles._ai_sdk_session import Session, thrown
 from agentsim.styles._ai_sdk_wire import (
     assistant,
@@ -48,13 +52,14 @@ from agentsim.styles._ai_sdk_wire import (
 __all__ = ["STYLES", "finish_reason", "loop"]
 
 SDK = "ai 7.0.143, @ai-sdk/anthropic 4.0.82, @ai-sdk/openai 4.0.118"
+NEWER = "ai 7.0.173, @ai-sdk/anthropic 4.0.105, @ai-sdk/openai 4.0.118"
 RUNS_TOOLS = ("tool-calls", "stop")
 WIRES = (ANTHROPIC, RESPONSES, CHAT)
 
 
 def loop(run: Run) -> Generator[Action, Event, Outcome]:
     """One prompt: a call of the SDK, and one more for each time that approvals are answered."""
-    session = Session(run)
+    session = Session(run, loop)
     outcome = yield from steps(session)
     while True:
         session.keep(outcome)
@@ -63,9 +68,15 @@ def loop(run: Run) -> Generator[Action, Event, Outcome]:
         if answers is None or (answers and all(answer.kind == "edit" for answer in answers)):
             return outcome  # nobody answers, or with other arguments, which can't be said here
         run.total, run.count = run.total + run.count, 0
-        session = Session(run)
+        session = Session(run, loop)
         yield from session.resume(waiting, answers)
         outcome = yield from steps(session)
+
+
+def newer_loop(run: Run) -> Generator[Action, Event, Outcome]:
+    """The loop of 7.0.173: the same, but a Claude stream without an end is "interrupted" too."""
+    run.memory["unfinished"] = "interrupted"
+    return (yield from loop(run))
 
 
 def steps(session: Session) -> Generator[Action, Event, Outcome]:
@@ -73,20 +84,21 @@ def steps(session: Session) -> Generator[Action, Event, Outcome]:
     run = session.run
     while True:
         try:
-            session.prepare(kept=False)
+            yield from session.prepare(kept=False)
         except Raised as error:
             return failed(session, error.type, error.message, "stop_condition")
         if missing := session.unanswered():
             return failed(session, "AI_MissingToolResultsError", missing, "dropped_calls")
-        if session.late:
-            return timed_out(session)
+        if session.given_up is not None:
+            return run.threw(*session.given_up)
         reply = yield from run.call(session.retry, deadline=session.deadline)
         if isinstance(reply, Failed):
             if not reply.fault.in_stream:
                 return not_answered(session, reply)
             if reply.fault.disconnect == "reset":
                 return run.threw("AI_APICallError", "Failed to process successful response", "broken_stream")
-            broken, finish = True, "error" if reply.fault.disconnect is None else unfinished_reason(run.wire)
+            unfinished = run.memory.get("unfinished", unfinished_reason(run.wire))
+            broken, finish = True, unfinished if reply.fault.disconnect else "error"
             seen = broken_off(session, reply.fault)
             if run.wire == ANTHROPIC and finish != "error" and not arrived(reply.fault)[0].blocks:
                 text = "No output generated. The model stream ended without a finish chunk."
@@ -96,20 +108,21 @@ def steps(session: Session) -> Generator[Action, Event, Outcome]:
         if session.unreadable(seen):
             return run.threw("AI_APICallError", "Invalid JSON response", "bad_call")
         if session.choice_violated(seen):
-            text = "Model response did not contain a tool call even though tool choice was required."
-            return failed(session, "AI_ToolChoiceViolationError", text, None)
-        calls = session.accept(seen)
+            return choice_violated(session, seen)
+        calls = yield from session.accept(seen)
         results = yield from outputs(session, calls, finish)
+        if run.streamed and session.given_up is not None:
+            return run.threw(*session.given_up)  # a stream ends at once; without one, tools are waited for
         if not run.streamed and (lost := session.lost_result(seen)):
             return run.threw("Error", f"Tool call {lost} not found.", "bad_call")
         session.took(seen, calls)
         session.note_pending(seen)
         session.say(assistant(seen, resent(calls, run.streamed)), in_call_order(calls, results))
-        session.step_ended()
+        yield from session.step_ended()
         if len(results) != len(calls) or not (calls or session.pending):
             return end(session, seen, finish, why(session, calls, results, finish, broken), len(results) < len(calls))
         try:
-            stopped = stop(session)
+            stopped = yield from stop(session)
         except Raised as error:
             return run.threw(error.type, error.message, "stop_condition")
         if stopped:
@@ -136,8 +149,10 @@ def resent(calls: list[Call], streamed: bool) -> list[Call]:
     return [first.setdefault(call.id, call) for call in calls]
 
 
-def stop(session: Session) -> str | None:
-    """Ask every stop condition; the contract's `ended` if one is true."""
+def stop(session: Session) -> Generator[Action, Event, str | None]:
+    """Ask every stop condition, all at once; the contract's `ended` if one is true."""
+    own = [condition.function.seconds for condition, _ in session.conditions if condition.function is not None]
+    yield from session.run.wait(max(own, default=0.0))
     said = [(condition, bool(ask(session.steps))) for condition, ask in session.conditions]
     if any(yes and condition.count is None for condition, yes in said):
         return "stop_condition"
@@ -178,15 +193,20 @@ def unfit(check: Any, text: str) -> str | None:
 def not_answered(session: Session, failure: Failed) -> Outcome:
     """A request that got no reply: generate throws and loses the steps; a stream keeps those that are done."""
     if failure.aborted:
-        return failed(session, "AbortError", "This operation was aborted", "aborted")
+        return session.run.threw("AbortError", "This operation was aborted", "aborted")
     if failure.timed_out:
-        return timed_out(session)
+        return session.run.threw("TimeoutError", "The operation was aborted due to timeout", "timeout")
     return failed(session, *thrown(failure, session.options.retries), "http_error")
 
 
-def timed_out(session: Session) -> Outcome:
-    """`timeout.totalMs` went off."""
-    return failed(session, "TimeoutError", "The operation was aborted due to timeout", "timeout")
+def choice_violated(session: Session, seen: Seen) -> Outcome:
+    """A call was required and none came: generate throws, a stream makes an error of the step."""
+    text = "Model response did not contain a tool call even though tool choice was required."
+    if not session.run.streamed:
+        return session.run.threw("AI_ToolChoiceViolationError", text)
+    session.took(seen, ())
+    name, count = "AI_ToolChoiceViolationError", int(session.run.count)
+    return session.run.threw(name, text, finish="error", text=session.text, reported=count)
 
 
 def failed(session: Session, name: str, message: str, ended: str | None) -> Outcome:
@@ -222,7 +242,8 @@ def _style(name: str, default: float, streams: bool, options: dict[str, str]) ->
         streams=streams,
         read_limit=read_limit,
         options=options,
-        configure=reader(options),
+        configure=reader(options, "stream" if streams else "generate"),
+        claims=CORE_CLAIMS,
     )
 
 
@@ -234,6 +255,8 @@ def read_limit(value: Any) -> float | None:
 STYLES = (
     _style("generateText", 1, streams=False, options=CORE),
     _style("streamText", 1, streams=True, options=CORE),
-    _style("ToolLoopAgent.generate", 20, streams=False, options=GENERATE_AGENT),
-    _style("ToolLoopAgent.stream", 20, streams=True, options=STREAM_AGENT),
+    _style("ToolLoopAgent.generate", 20, streams=False, options=AGENT),
+    _style("ToolLoopAgent.stream", 20, streams=True, options=AGENT),
+    replace(_style("streamText@7.0.173", 1, streams=True, options=CORE), sdk=NEWER, loop=newer_loop),
+    replace(_style("ToolLoopAgent.stream@7.0.173", 20, streams=True, options=AGENT), sdk=NEWER, loop=newer_loop),
 )

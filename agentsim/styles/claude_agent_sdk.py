@@ -5,255 +5,249 @@ Measured on @anthropic-ai/claude-agent-sdk 0.3.302 (CLI 2.1.302) and claude-agen
     turnCount = 1                                      # num_turns is another number: 1 + user messages that the loop emitted
     loop:
       stream a reply; each tool starts as soon as its block is whole (read-only ones side by side, others in order)
+      the session has cost maxBudgetUsd -> error_max_budget_usd             # even if the reply is a full answer
       the reply HAS tool_use blocks, whatever its stop_reason, refusal apart:
-         finish them, one user message each;  turnCount += 1;  turnCount > maxTurns -> error_max_turns
+         finish them, one user message each
+         canUseTool interrupted -> error_during_execution
+         a PreToolUse hook said continue: false -> success, ""
+         StructuredOutput accepted -> success; the 5th bad one -> error_max_structured_output_retries
+         turnCount += 1;  turnCount > maxTurns -> error_max_turns
          continue
       recoveries that call again without touching turnCount:
          cut text or full context: "Output token limit hit…", at most 3 in a row (a tool round resets it)
          refusal: once per user message
          empty or thinking-only: a nudge, once (a tool round resets it)
          tool_use without a block: once (CLI 2.1.332: twice)
+      a Stop hook blocks: turnCount += 1 (cap checked); the 9th time in a row -> success, ""
+      structured output asked for, but no call of it: reminded once, turnCount += 1
       else: success, the text of the last reply (may be "")
+    a subagent in the background ended: woken by a notification, all of this anew, and one more result
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Generator
+from functools import partial
 
-from agentsim.core.actions import Action, ToRun
-from agentsim.core.coerce import strip_unknown
-from agentsim.core.events import Event, Outcome, ToolRun
-from agentsim.core.messages import Message, Part, RedactedThinking, Text, Thinking, ToolCall, ToolResult
-from agentsim.core.run import Failed, Retry, Run, fault_ending
+from agentsim.core.actions import Action
+from agentsim.core.events import Event, Outcome
+from agentsim.core.run import Failed, Run
+from agentsim.core.scripted import Raised
 from agentsim.core.style import Style
-from agentsim.core.wires import Seen, SeenCall
+from agentsim.core.wires import Seen
+from agentsim.styles import _claude_ends as ends
+from agentsim.styles import _claude_texts as texts
+from agentsim.styles._claude_agents import next_report, read_limit
+from agentsim.styles._claude_claims import CLAIMS
+from agentsim.styles._claude_compact import compact
+from agentsim.styles._claude_options import JS, PYTHON, configure
+from agentsim.styles._claude_retry import CliRetry, too_long, whole_blocks
+from agentsim.styles._claude_talk import OUTPUT_ATTEMPTS, STOP_BLOCKS, Entry, Talk
+from agentsim.styles._claude_tools import Round, send_back, tool_round
 
 CUTS = 3
 RESUME = "Output token limit hit. Resume directly — no apology, no recap of what you were doing."
 CLASSIFIER = "The previous response was stopped by a safety classifier."
 NUDGE = "[Your previous response had no visible output. Please continue and produce a user-visible response.]"
+LOST = "Your response was cut off by a lost connection. Continue from where it stopped."
+AS_IT_WAS = "(the same request again)"
+NUDGED = ("end_turn", "stop_sequence")
 MALFORMED = "Your last response failed to produce a valid tool call. Please try again."
-INTERRUPTED = "Interrupted: the response was stopped by a safety classifier."
+ENFORCE = (
+    "Stop hook feedback:\n[structured-output-enforce] You MUST call the StructuredOutput tool to complete this request."
+)
+
+Turn = Generator[Action, Event, Outcome]
+MayEnd = Generator[Action, Event, Outcome | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """Where the entry points differ.
-
-    Args:
-        python: query raises ResultError.
-        throws: a single-shot query() throws after an error result; the client does not.
-        malformed: how often a `tool_use` without a block is asked again.
-    """
-
-    python: bool
-    throws: bool
-    malformed: int
-
-
-@dataclass(slots=True)
-class Turns:
-    """What the loop counts: user messages emitted, and the recoveries in a row."""
-
-    users: int = 0
-    cuts: int = 0
-    refused: bool = False
-    nudged: bool = False
-    malformed: int = 0
+def session(run: Run, entry: Entry) -> Turn:
+    """One prompt, and every time that a subagent in the background wakes the loop; the last result is the one that counts."""
+    talk = Talk(run, entry, agent)
+    if talk.options.budget is not None and talk.options.budget <= 0:
+        return ends.refused_budget(talk)
+    outcome = yield from agent(talk)
+    while outcome.ended not in ("aborted", "approval", "cost"):
+        report = yield from next_report(talk)
+        if report is None:
+            break
+        run.begin(report)
+        talk = Talk(run, entry, agent)
+        outcome = yield from agent(talk)
+    return outcome
 
 
-def agent(run: Run, entry: Entry) -> Generator[Action, Event, Outcome]:
+def agent(talk: Talk) -> Turn:
     """One user message to its result."""
-    turns = Turns()
+    run = talk.run
     while True:
-        seen = yield from run.call(Retry(10))
-        if isinstance(seen, Failed):
-            return failed(run, seen, turns, entry)
-        if seen.calls:
-            refused = seen.stop == "refusal"
-            yield from tool_round(run, seen, turns, refused)
-            if not refused:
-                turns.cuts, turns.nudged, turns.malformed = 0, False, 0
-                run.count += 1
-                if run.limit is not None and run.count >= run.limit:
-                    return over(run, turns, entry)
+        talk.offer()
+        reply = yield from run.call(CliRetry(talk))
+        if isinstance(reply, Failed):
+            if too_long(reply.fault) and (yield from compact(talk)):
                 continue
-        again = recovery(run, seen, turns, entry)
-        if isinstance(again, Outcome):
-            return again
-        if again is not None:
-            if not seen.calls:
-                send_back(run, seen)
-            run.say(again)
-            turns.users += 1
+            if reply.aborted or not (reply.fault.in_stream and whole_blocks(reply.fault)):
+                return ends.failed(talk, reply)
+        talk.lost = reply.fault if isinstance(reply, Failed) else None
+        seen = run.partly(reply.fault, finished=True)[0] if isinstance(reply, Failed) else reply
+        if talk.over_budget:
+            return (yield from over_budget(talk, seen))
+        refused = seen.stop == "refusal" and not talk.refused
+        outcome: Outcome | None = None
+        if seen.calls:
+            done = yield from tool_round(talk, seen, refused=refused)
+            outcome = after_tools(talk, seen, done, refused=refused)
+        if outcome is None and (refused or not seen.calls):
+            outcome = yield from no_calls(talk, seen)
+        if outcome is not None:
+            return outcome
+
+
+def over_budget(talk: Talk, seen: Seen) -> Turn:
+    """The tools of the reply have started by now; what they give is not counted."""
+    if seen.calls:
+        users = talk.users
+        done = yield from tool_round(talk, seen)
+        talk.users = users
+        if done.aborted:
+            return ends.aborted(talk)
+    return ends.over_budget(talk)
+
+
+def after_tools(talk: Talk, seen: Seen, done: Round, *, refused: bool) -> Outcome | None:
+    """What a tool round comes to; None: the loop goes on."""
+    if done.aborted:
+        return ends.aborted(talk)
+    if done.interrupted:
+        return ends.interrupted(talk)
+    if done.waits:
+        return talk.run.returned(None, done=False, ended="approval")
+    if refused:
+        return None
+    if ending := "handed_back" if done.deferred else "stop_condition" if done.stopped else None:
+        talk.run.count += 1
+        return ends.silenced(talk, ending)
+    if done.accepted:
+        talk.run.count += 1
+        return ends.structured(talk, seen)
+    if talk.bad_outputs >= OUTPUT_ATTEMPTS:
+        return ends.bad_output(talk)
+    talk.tool_round_over()
+    return turn_over(talk)
+
+
+def turn_over(talk: Talk) -> Outcome | None:
+    """turnCount += 1, and the cap is checked."""
+    talk.run.count += 1
+    return ends.over_turns(talk) if talk.at_limit else None
+
+
+def no_calls(talk: Talk, seen: Seen) -> MayEnd:
+    """A reply that has no calls, or whose calls a classifier stopped: recover, be told to go on, or end."""
+    again = recovery(talk, seen)
+    if isinstance(again, Outcome):
+        return again
+    if again is not None:
+        if not seen.calls and again not in (MALFORMED, AS_IT_WAS):
+            send_back(talk, seen)
+        if again is not AS_IT_WAS:
+            emit(talk, again)
+        return None
+    outcome = ends.success(talk, seen)
+    if outcome.returned == "answer":
+        feedback = yield from stop_hooks(talk)
+        if feedback:
+            return told_to_go_on(talk, seen, feedback)
+    talk.run.count += 1
+    return outcome
+
+
+def emit(talk: Talk, text: str) -> None:
+    """A user message of the loop's own."""
+    talk.run.say(text)
+    talk.users += 1
+
+
+def told_to_go_on(talk: Talk, seen: Seen, feedback: list[str]) -> Outcome | None:
+    """A Stop hook blocked: a turn more, or the end after so many in a row."""
+    send_back(talk, seen)
+    for text in feedback:
+        emit(talk, text)
+    outcome = turn_over(talk)
+    talk.blocks += 1
+    if outcome is None and talk.blocks > STOP_BLOCKS:
+        return ends.silenced(talk, "empty")
+    talk.cuts = talk.malformed = 0
+    talk.nudged = False
+    return outcome
+
+
+def stop_hooks(talk: Talk) -> Generator[Action, Event, list[str]]:
+    """What the Stop hooks have against an end; the one that wants a structured output says so once. One that throws has no say."""
+    feedback: list[str] = []
+    if talk.nested:
+        return feedback
+    yield from talk.run.wait(max((hook.function.seconds for hook in talk.options.at_stop), default=0.0))
+    for hook in talk.options.at_stop:
+        try:
+            said = talk.started(hook.function)() or {}
+        except Raised:
             continue
-        run.count += 1
-        return success(run, seen, turns, entry)
+        if said.get("decision") == "block":
+            feedback.append(f"Stop hook feedback:\n{said.get('reason', '')}")
+    if talk.structured is not None and not talk.reminded:
+        talk.reminded = True
+        feedback.append(ENFORCE)
+    return feedback
 
 
-# -- endings --------------------------------------------------------------------------------------------------------
-
-
-def success(run: Run, seen: Seen, turns: Turns, entry: Entry) -> Outcome:
-    """The text of the last reply, whatever it stopped on; a pause that ends in a server tool call is an error."""
-    last = seen.reply.blocks[-1] if seen.reply.blocks else None
-    if seen.stop == "pause_turn" and last is not None and not isinstance(last, Text | Thinking | RedactedThinking):
-        return result_error(run, entry, turns, "error_during_execution", "the paused reply ends in a server tool call")
-    return run.returned(seen.text, "success", reported=1 + turns.users)
-
-
-def over(run: Run, turns: Turns, entry: Entry) -> Outcome:
-    """The cap: the last reply's tools have run."""
-    text = f"Reached maximum number of turns ({run.limit:g})"
-    return result_error(run, entry, turns, "error_max_turns", text, "limit")
-
-
-def result_error(
-    run: Run, entry: Entry, turns: Turns, subtype: str, text: str, ended: str | None = None
-) -> Outcome:
-    """An error result; single-shot queries throw after it, the client hands it over."""
-    reported = 1 + turns.users
-    message = f"Claude Code returned an error result: {text}"
-    if not entry.throws:
-        return run.returned(None, subtype, done=False, ended=ended, reported=reported)
-    if entry.python:
-        return run.threw("ResultError", f"{message} (exit code: 1)", ended, finish=subtype, reported=reported)
-    return run.threw("Error", message, ended, finish=subtype, reported=reported)
-
-
-def failed(run: Run, failure: Failed, turns: Turns, entry: Entry) -> Outcome:
-    """API errors are results of subtype success with is_error."""
-    fault = failure.fault
-    if failure.aborted:
-        return result_error(run, entry, turns, "error_during_execution", "aborted", "aborted")
-    text = f"API Error: {fault.status} {fault.message}"
-    return result_error(run, entry, turns, "success", text, fault_ending(fault))
-
-
-def recovery(run: Run, seen: Seen, turns: Turns, entry: Entry) -> str | Outcome | None:
+def recovery(talk: Talk, seen: Seen) -> str | Outcome | None:
     """What is said to the model where the reply is no end, an error result where that was said too often, else None."""
-    if seen.cut:
-        turns.cuts += 1
-        if turns.cuts <= CUTS:
-            return RESUME
-        text = "API Error: Claude's response exceeded the 128000 output token maximum."
-        if seen.stop == "model_context_window_exceeded":
-            text = "API Error: The model has reached its context window limit."
-        return result_error(run, entry, turns, "success", text)
+    if seen.cut or talk.lost:
+        talk.cuts += 1
+        if talk.cuts <= CUTS:
+            return LOST if talk.lost else RESUME
+        if talk.lost:
+            return ends.error(talk, "success", texts.lost(talk.lost), "broken_stream")
+        text = texts.FULL if seen.stop == "model_context_window_exceeded" else texts.CUT
+        return ends.error(talk, "success", text)
     if seen.stop == "refusal":
-        if not turns.refused:
-            turns.refused = True
+        if not talk.refused:
+            talk.refused = True
             return CLASSIFIER
-        return result_error(run, entry, turns, "success", "API Error: safeguards flagged this message")
+        return ends.error(talk, "success", texts.flagged(talk.run.calls))
     if seen.stop == "tool_use":
-        turns.malformed += 1
-        if turns.malformed <= entry.malformed:
+        talk.malformed, talk.cuts = talk.malformed + 1, 0
+        if talk.malformed <= talk.entry.malformed:
             return MALFORMED
-        return result_error(run, entry, turns, "success", "The model's tool call could not be parsed (retry also failed).")
-    if not seen.text.strip() and seen.stop != "pause_turn" and not turns.nudged:
-        turns.nudged = True
+        return ends.error(talk, "success", texts.UNPARSED)
+    if seen.stop in NUDGED and not seen.text.strip() and not talk.nudged:
+        talk.nudged = True
         return NUDGE
+    if seen.stop is None and not seen.reply.blocks and not talk.resent:
+        talk.resent = True
+        return AS_IT_WAS
     return None
 
 
-# -- tools ----------------------------------------------------------------------------------------------------------
-
-
-def tool_round(run: Run, seen: Seen, turns: Turns, refused: bool) -> Generator[Action, Event, None]:
-    """Tools start as their blocks arrive: read-only ones side by side, the others in order; results one message each."""
-    refusals = [refusal(run, call) for call in seen.calls]
-    due = [call for call, result in zip(seen.calls, refusals, strict=True) if result is None]
-    inputs = [ToRun(c.id, c.name, strip_unknown(run.tools[c.name].schema, c.arguments)) for c in due]
-    batches = read_only_batches([run.tools[call.name].read_only for call in due])
-    runs = iter((yield from run.use(inputs, batches=batches, eager=True)))
-    results = [result or render(next(runs)) for result in refusals]
-    if refused:
-        results = [ToolResult(result.call_id, INTERRUPTED, is_error=True) for result in results]
-    turns.users += len(results)
-    send_back(run, seen)
-    run.answer_with(list({result.call_id: result for result in reversed(results)}.values())[::-1])
-
-
-def read_only_batches(read_only: Sequence[bool]) -> tuple[int, ...]:
-    """Sizes of the batches: neighbours that only read are one, every other call is one of its own."""
-    batches: list[int] = []
-    before = False
-    for reads in read_only:
-        if reads and before:
-            batches[-1] += 1
-        else:
-            batches.append(1)
-        before = reads
-    return tuple(batches)
-
-
-def refusal(run: Run, call: SeenCall) -> ToolResult | None:
-    """The error result of a call that is not run; None where it is."""
-    problem = run.problem(call)
-    if problem is None:
-        return None
-    if problem == "unknown":
-        text = f"<tool_use_error>Error: No such tool available: {call.name}</tool_use_error>"
-    elif problem == "json":
-        text = "<tool_use_error>InputValidationError: the input could not be parsed as JSON</tool_use_error>"
-    else:
-        text = f"Input validation error: {problem.removeprefix('schema: ')}"
-    return ToolResult(call.id, text, is_error=True)
-
-
-def render(done: ToolRun) -> ToolResult:
-    """A tool's output as it is sent."""
-    output = done.output if isinstance(done.output, str) else json.dumps(done.output, separators=(",", ":"))
-    return ToolResult(done.call_id, output, is_error=done.is_error)
-
-
-def send_back(run: Run, seen: Seen) -> None:
-    """The reply as it is sent back: the first call of an id only, and no blank text."""
-    parts: list[Part] = []
-    ids: set[str] = set()
-    for block in seen.reply.blocks:
-        if isinstance(block, ToolCall):
-            if block.id in ids:
-                continue
-            ids.add(block.id)
-        if not (isinstance(block, Text) and not block.text.strip()):
-            parts.append(block)
-    if parts:
-        run.history.append(Message("assistant", tuple(parts)))
-
-
-def read_limit(value: Any) -> float | None:
-    """0 is no cap, -1 is one call."""
-    if not value:
-        return None
-    return max(1, value)
-
-
 def _style(name: str, entry: Entry) -> Style:
-    def loop(run: Run) -> Generator[Action, Event, Outcome]:
-        return agent(run, entry)
-
-    python = not name.startswith("claude-agent-sdk-js")
-    thrown = "query() then throws" if entry.throws else "nothing is raised"
+    words = PYTHON if entry.python else JS
+    python = "claude-agent-sdk 0.2.189 (CLI 2.1.332)"
     return Style(
         name=name,
-        sdk=(
-            "claude-agent-sdk 0.2.189 (CLI 2.1.332)"
-            if python
-            else "@anthropic-ai/claude-agent-sdk 0.3.302 (CLI 2.1.302)"
-        ),
+        sdk=python if entry.python else "@anthropic-ai/claude-agent-sdk 0.3.302 (CLI 2.1.302)",
         unit="turn",
-        knob="max_turns" if python else "maxTurns",
+        knob="max_turns" if entry.python else "maxTurns",
         default=None,
-        loop=loop,
+        loop=partial(session, entry=entry),
         checks="after each tool round",
-        at_limit=f"a result of subtype error_max_turns; {thrown}",
+        at_limit=f"a result of subtype error_max_turns; {'query() then throws' if entry.throws else 'nothing is raised'}",
         signal='subtype == "success" and not is_error',
         streams=True,
         read_limit=read_limit,
+        options=words.names(),
+        configure=partial(configure, words=words),
+        claims=CLAIMS,
     )
 
 

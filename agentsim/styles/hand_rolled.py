@@ -26,6 +26,7 @@ from agentsim.core.messages import Message, ToolResult
 from agentsim.core.run import Failed, Retry, Run, fault_ending
 from agentsim.core.style import Style
 from agentsim.core.wires import SeenCall
+from agentsim.styles._anthropic_claims import HAND_ROLLED_CLAIMS
 
 RETRY = Retry(retries=2)
 
@@ -66,14 +67,16 @@ def loop(run: Run) -> Generator[Action, Event, Outcome]:
             message = f"Agent stopped without finishing: stop_reason={stop}"
             return run.threw("Error", message, dropped=bool(seen.calls))
         settled = yield from run.settle(seen.calls, lambda call: not_a_tool(run, call), render)
+        if run.aborted:
+            return failed(run, Failed(Fault(type="aborted"), 1, aborted=True))
         run.history.append(Message("user", settled.results))
         run.count += 1
     return run.threw("Error", f"Agent hit maxSteps ({run.limit:g}) without finishing", "limit")
 
 
 def not_a_tool(run: Run, call: SeenCall) -> ToolResult | None:
-    """The result of a name that is no tool, be it unknown or inherited; None for a tool."""
-    if call.name in run.tools:
+    """The result of a name that has no implementation, be it unknown or inherited; None for one that has."""
+    if call.name in run.tools and not run.tools[call.name].client:
         return None
     if call.name == "constructor":  # Object(input) is the input itself
         return ToolResult(call.id, call.arguments)
@@ -118,5 +121,6 @@ STYLES = (
         at_limit='throws Error "Agent hit maxSteps (n) without finishing"',
         signal="returns; everything else throws",
         streams=False,
+        claims=HAND_ROLLED_CLAIMS,
     ),
 )

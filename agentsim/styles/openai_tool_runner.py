@@ -56,6 +56,8 @@ def loop(run: Run) -> Generator[Action, Event, Outcome]:
         runs: list[ToolRun] = []
         for one in inputs:
             runs += yield from run.use([one])
+            if run.aborted:
+                return threw(run, STOPPED, "aborted")
             if runs[-1].raised:
                 return threw(run, STOPPED, "tool_error")
         run.history.append(Message("assistant", as_said(seen)))
@@ -70,7 +72,7 @@ def refused(run: Run, seen: Seen, ids: set[str]) -> str | None:
             return STOPPED if seen.streamed else "Tool call ID is missing or duplicate."
         ids.add(call.id)
     for call in seen.calls:
-        if call.name not in run.tools:
+        if call.name not in run.tools or run.tools[call.name].client:
             return "Function was not registered or lacks native metadata."
         try:
             lax(run.tools[call.name].schema, call.arguments)

@@ -21,67 +21,100 @@ Each rule is here because public loops break it:
 * **The limit fails loudly**, and before the last reply's tools run: nobody would read their results, so a side effect would be lost.
 * A tool without an implementation on this side is handed back after its siblings ran; a return-direct tool's result ends the run
   where every call of the reply was such a one and none failed.
+* **A person is asked before anything of the reply runs**, siblings included: a side effect can't be taken back when the answer is no. A rejection is
+  an error result with the person's words. Where nobody answers the run is handed over as it stands.
+* A handoff keeps the history and costs one call of the limit, counted across agents; an agent that is a tool has a history and a limit of its own.
+* A structured output that does not fit is asked for again, once: the model reads what is wrong with it.
+* Budgets of dollars and seconds raise too. Cost is looked at after each reply, before its tools run; time at any moment.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from agentsim.core.actions import Action
-from agentsim.core.events import Event, Outcome, ToolRun
-from agentsim.core.messages import ToolResult
-from agentsim.core.run import Failed, Retry, Run, Settled, fault_ending
+from agentsim.core.events import Event, Outcome
+from agentsim.core.run import Failed, Retry, Run, fault_ending
+from agentsim.core.scripted import check_keys
 from agentsim.core.style import Style
-from agentsim.core.wires import ANTHROPIC, CHAT, RESPONSES, Seen, SeenCall
+from agentsim.core.wires import ANTHROPIC, CHAT, RESPONSES, Seen
+from agentsim.styles._reference_calls import Settled, offered, settle
 
 RETRY = Retry(retries=2)
 
 
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Args: max_cost_usd, max_seconds: budgets of a run; None: none."""
+
+    max_cost_usd: float | None = None
+    max_seconds: float | None = None
+
+
+@dataclass(slots=True)
+class Patience:
+    """What is done again, and how often it was."""
+
+    empty: int = 0
+    broken: int = 0
+    misshaped: int = 0
+
+
 def loop(run: Run) -> Generator[Action, Event, Outcome]:
     """One run of the reference loop; the module's docstring says why each rule is there."""
-    asked_again = False
-    broken = 0
+    patience = Patience()
+    deadline = None if run.options.max_seconds is None else run.ledger.clock + run.options.max_seconds
     while True:
+        run.offered = offered(run) if run.agent.handoffs else None
         if run.limit is not None and run.count >= run.limit:
             return _limit(run)
-        seen = yield from run.call(RETRY)
+        seen = yield from run.call(RETRY, deadline=deadline)
         if isinstance(seen, Failed):
-            if seen.fault.in_stream and broken < RETRY.retries:
-                broken += 1
+            if seen.fault.in_stream and patience.broken < RETRY.retries:
+                patience.broken += 1
                 continue
             return _failed(run, seen)
         run.count += 1
-        if ending := _unfinished(run, seen):
+        if ending := _unfinished(run, seen) or _over_budget(run):
             return ending
+        if seen.calls and not seen.cut and run.limit is not None and run.count >= run.limit:
+            return _limit(run)  # the reply is not kept: a further prompt would find its calls unanswered
         run.reply_with(seen)
         if not seen.calls:
-            if seen.stop in ("pause_turn", "compaction"):
-                continue
-            if seen.text:
-                return run.returned(seen.text, seen.stop)
-            if asked_again:
-                return run.threw("EmptyReply", "the model answered nothing, twice", "empty")
-            asked_again = True
-            run.say("Your reply was empty. Please answer.")
+            ending = _answered(run, seen, patience)
+            if ending is not None:
+                return ending
             continue
-        if not seen.cut and run.limit is not None and run.count >= run.limit:
-            return _limit(run)
-        settled = yield from run.settle(seen.calls, lambda call: _refuse(run, seen, call), _render)
-        run.answer_with(settled.results)
+        settled = yield from settle(run, seen, loop, deadline)
         if ending := _early_end(run, seen, settled):
             return ending
+        run.answer_with(settled.results)
+        if settled.handed_over is not None:
+            run.hand_over(settled.handed_over)
+
+
+# -- endings --------------------------------------------------------------------------------------------------------
 
 
 def _limit(run: Run) -> Outcome:
-    limit = run.limit
-    return run.threw("LimitReached", f"{limit:g} model calls were not enough to finish", "limit")
+    return run.threw("LimitReached", f"{run.limit:g} model calls were not enough to finish", "limit")
+
+
+def _over_budget(run: Run) -> Outcome | None:
+    most = run.options.max_cost_usd
+    if most is None or run.ledger.cost < most:
+        return None
+    return run.threw("CostLimitReached", f"the run has cost {run.ledger.cost:.6f} of {most:g} USD", "cost")
 
 
 def _failed(run: Run, failed: Failed) -> Outcome:
     if failed.aborted:
         return run.threw("Aborted", "the caller gave up", "aborted")
+    if failed.timed_out:
+        return run.threw("TimeLimitReached", f"the run took {run.options.max_seconds:g} seconds", "timeout")
     fault = failed.fault
     status = f"{fault.status} " if fault.status else ""
     return run.threw("ModelFailed", f"{status}{fault.type}: {fault.message}", fault_ending(fault))
@@ -102,47 +135,63 @@ def _unfinished(run: Run, seen: Seen) -> Outcome | None:
     return None
 
 
-def _refuse(run: Run, seen: Seen, call: SeenCall) -> ToolResult | None:
-    """The error result of a call that must not run; None where it may, or where it is handed back."""
-    if seen.cut:
-        return _error(call, "The output limit cut this reply, so this call was not run. Send it again, with less in one reply.")
-    problem = run.problem(call)
-    if problem == "unknown":
-        offered = ", ".join(run.tools) or "none"
-        return _error(call, f"There is no tool {call.name!r}. Tools: {offered}.")
-    if problem == "json":
-        return _error(call, "The arguments are no valid JSON, so the tool was not run.")
-    if problem is not None:
-        return _error(call, f"The arguments don't fit the tool's {problem}")
-    if run.tools[call.name].client:
-        return ToolResult(call.id, None)
+def _answered(run: Run, seen: Seen, patience: Patience) -> Outcome | None:
+    """A reply without calls: the answer, or None where the model is asked again."""
+    if seen.stop in ("pause_turn", "compaction"):
+        return None
+    if not seen.text:
+        patience.empty += 1
+        if patience.empty > 1:
+            return run.threw("EmptyReply", "the model answered nothing, twice", "empty")
+        run.say("Your reply was empty. Please answer.")
+        return None
+    wrong = _misshaped(run, seen.text)
+    if wrong is None:
+        return run.returned(seen.text, seen.stop)
+    patience.misshaped += 1
+    if patience.misshaped > 1:
+        return run.threw("OutputInvalid", wrong)
+    run.say(f"Your answer does not have the shape that was asked for: {wrong}. Please answer again.")
     return None
 
 
-def _error(call: SeenCall, text: str) -> ToolResult:
-    return ToolResult(call.id, text, is_error=True)
-
-
-def _render(done: ToolRun) -> ToolResult:
-    return ToolResult(done.call_id, as_text(done.output), is_error=done.is_error)
-
-
-def as_text(value: Any) -> str:
-    """A tool's output as the text that is sent: strings as they are, other values as JSON."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def _misshaped(run: Run, text: str) -> str | None:
+    """What is wrong with a structured output; None where nothing is, or where none was asked for."""
+    if run.setup.output is None or run.thread:
+        return None
+    try:
+        return run.setup.output(json.loads(text))
+    except ValueError:
+        return "it is no JSON"
 
 
 def _early_end(run: Run, seen: Seen, settled: Settled) -> Outcome | None:
+    """The endings between a reply's calls and the next request."""
+    if settled.unanswered:
+        return run.returned(seen.text or None, "approval", done=False, ended="approval")
+    if run.aborted:
+        return run.threw("Aborted", "the caller gave up", "aborted")
+    if run.timed_out:
+        return run.threw("TimeLimitReached", f"the run took {run.options.max_seconds:g} seconds", "timeout")
     if seen.cut:
         return None
     specs = [run.tools.get(call.name) for call in seen.calls]
-    if not any(spec is not None and (spec.client or spec.return_direct) for spec in specs):
-        return None
     if any(spec.client and run.problem(call) is None for spec, call in zip(specs, seen.calls, strict=True) if spec):
         return run.returned(seen.text or None, seen.stop, done=False, ended="handed_back")
-    if all(spec is not None and spec.return_direct for spec in specs) and not any(r.is_error for r in settled.results):
-        return run.returned("\n".join(str(r.output) for r in settled.results), "tool_result", ended="tool_result")
+    direct = all(spec is not None and spec.return_direct for spec in specs)
+    if direct and not any(result.is_error for result in settled.results):
+        text = "\n".join(str(result.output) for result in settled.results)
+        return run.returned(text, "tool_result", ended="tool_result")
     return None
+
+
+def configure(tree: Mapping[str, Any]) -> Options:
+    """The option tree: budgets, both numbers above 0."""
+    check_keys(tree, "", ("max_cost_usd", "max_seconds"))
+    for key, value in tree.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+            raise ValueError(f"{key}: expected a number above 0, but {value!r} came")
+    return Options(tree.get("max_cost_usd"), tree.get("max_seconds"))
 
 
 STYLES = (
@@ -158,5 +207,10 @@ STYLES = (
         signal="returns; everything unfinished raises",
         wires=(ANTHROPIC, RESPONSES, CHAT),
         streams=None,
+        options={
+            "max_cost_usd": "USD after which CostLimitReached is raised; needs `price`",
+            "max_seconds": "virtual seconds after which TimeLimitReached is raised",
+        },
+        configure=configure,
     ),
 )

@@ -3,226 +3,221 @@
 Measured on @tanstack/ai 0.58.0 with @tanstack/ai-anthropic 0.18.11 and @tanstack/ai-openai 0.23.1:
 
     strategy = agentLoopStrategy ?? maxIterations(5);  iterationCount = 0
+    unanswered calls of the given messages are run first (no iteration)
     do:
       reply = adapter stream (the client library's 2 retries)
       RUN_ERROR from the adapter -> the run is over
       finish reason "tool_calls" and the reply has calls:
         run them ONE AFTER THE OTHER; every failure is a result;  phase = continue
+        a client tool, or a call that a person has to approve (then free ones wait too): interrupt;  phase = wait
       else: phase = stop
       iterationCount += 1
-      a = strategy(state)                                        # always called
-    while a and phase == continue
+      a = strategy(state);  b = onShouldContinue(state)          # both always called
+    while a and b and phase == continue
 
-The adapters decide what a reply is: on Chat Completions any call that arrived is `tool_calls` and runs, cut or not.
+A resume is a new call of chat() with new counters; it runs what was approved before any request. `tanstack-ai/chat@docs` is what the
+documentation describes, which no measured version does: a cut call never runs but gets an error result, and the default also stops
+on the finish reason `length`.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Generator, Mapping
-from dataclasses import dataclass
+from collections.abc import Generator, Sequence
 from typing import Any
 
-from agentsim.core.actions import Action, ToRun
-from agentsim.core.coerce import strip_unknown
-from agentsim.core.events import Event, Fault, Outcome, ToolRun
-from agentsim.core.messages import Message, Part, Text, Thinking, ToolCall, ToolResult
+from agentsim.core.actions import Action
+from agentsim.core.events import Event, Fault, Outcome
+from agentsim.core.messages import Message
 from agentsim.core.run import Failed, Retry, Run
-from agentsim.core.scripted import check_keys
+from agentsim.core.scripted import Raised
 from agentsim.core.style import Style
-from agentsim.core.wires import ANTHROPIC, CHAT, RESPONSES, Seen, SeenCall
+from agentsim.core.tools import Decision
+from agentsim.core.wires import ANTHROPIC, CHAT, RESPONSES, Seen
+from agentsim.styles._tanstack_adapters import (
+    RunError,
+    Use,
+    answer,
+    ends_quietly,
+    finish_of,
+    resent,
+    run_error,
+    text_message,
+    uses,
+)
+from agentsim.styles._tanstack_chat import Chat, unanswered
+from agentsim.styles._tanstack_claims import CLAIMS
+from agentsim.styles._tanstack_hooks import AbandonedByHook
+from agentsim.styles._tanstack_options import OPTIONS, configure
 
 RETRY = Retry(2)
-CUT = "The response was cut off because the maximum token limit was reached."
 
 
-@dataclass(frozen=True, slots=True)
-class RunError:
-    """The adapter's RUN_ERROR event: it ends the run."""
-
-    message: str
+def measured(run: Run) -> Generator[Action, Event, Outcome]:
+    """chat() as it was measured."""
+    return (yield from loop(run, documented=False))
 
 
-def loop(run: Run) -> Generator[Action, Event, Outcome]:
-    """One run of chat(), read as a stream."""
-    shown: str | None = None
+def documented(run: Run) -> Generator[Action, Event, Outcome]:
+    """chat() as its documentation describes it."""
+    return (yield from loop(run, documented=True))
+
+
+def loop(run: Run, documented: bool) -> Generator[Action, Event, Outcome]:
+    """A call of chat(), and one more for each time that the open approvals are answered."""
+    answers: list[tuple[Use, Decision]] = []
     while True:
-        seen = yield from run.call(RETRY)
-        if isinstance(seen, Failed):
-            return failed(run, seen.fault, shown)
-        shown = message_text(seen, shown)
-        finish = adapted(seen)
+        chat = Chat(run, documented, answers)
+        try:
+            outcome = yield from turns(chat)
+        except AbandonedByHook:
+            return returned(chat, "guardrail")
+        except Raised as error:
+            return run.threw(error.type, error.message, "stop_condition")
+        waiting = chat.approvals if chat.options.stream else []
+        said = run.next_answers([use.seen for use in waiting]) if waiting else None
+        if said is None:
+            return outcome
+        run.total, run.count = run.total + run.count, 0
+        answers = matched(waiting, said)
+        if wrong := refused(chat, answers):
+            return threw(Chat(run, documented), RunError(wrong, "approval"))
+
+
+def turns(chat: Chat) -> Generator[Action, Event, Outcome]:
+    """One call of chat()."""
+    run = chat.run
+    if pending := unanswered(run.history):
+        phase = yield from chat.execute_given(pending)
+        if phase != "continue":
+            return stopped(chat, phase)
+    while True:
+        chat.hooks.begin_turn()
+        seen, broken = yield from model_turn(chat)
+        if seen is None:
+            return (
+                stopped(chat, "aborted") if broken is None else threw(chat, run_error(broken, run.wire, run.requests))
+            )
+        finish = None if broken and not ends_quietly(broken, run.wire) else finish_of(seen, documented=chat.documented)
         if isinstance(finish, RunError):
-            return threw(run, finish.message, shown)
-        calls = merged(seen) if finish == "tool_calls" and run.tools else []
-        if calls:
-            yield from run_calls(run, seen, calls)
+            return threw(chat, finish)
+        calls = uses(seen, run.tools) if run.tools or run.server_tools else []
+        if calls and finish in chat.goes_on:
+            run.history.append(Message("assistant", resent(seen, calls)))
+            chat.reason = finish
+            phase = yield from chat.execute(calls) if finish == "tool_calls" else chat.refuse_cut(calls)
+            chat.finish = finish
+            if phase == "aborted":
+                return stopped(chat, phase)
+        else:
+            chat.finish, chat.reason = finish or chat.finish, finish or chat.reason
+            phase = chat.no_calls()
         run.count += 1
-        if not calls:
-            return returned(run, shown, finish, dropped=bool(seen.calls))
-        if run.limit is not None and not run.count < run.limit:
-            return returned(run, shown, finish, ended="limit")
+        no = yield from chat.stopped()
+        if phase == "wait":
+            return stopped(chat, phase)
+        if phase == "stop":
+            run.history += [Message("assistant", parts)] if (parts := answer(seen)) else []
+            return returned(chat, "broken_stream" if broken else None, dropped=bool(seen.calls))
+        if no:
+            return returned(chat, no if no != "length" else None)
+        chat.finish = "tool_calls"
 
 
-# -- the adapters ---------------------------------------------------------------------------------------------------
+def model_turn(chat: Chat) -> Generator[Action, Event, tuple[Seen | None, Fault | None]]:
+    """The reply, or what of it had arrived when the stream ended, with that fault; no reply where the request failed."""
+    run = chat.run
+    reply = yield from run.call(RETRY)
+    if not isinstance(reply, Failed):
+        chat.show(text_message(reply))
+        return reply, None
+    if reply.aborted:
+        return None, None
+    fault = reply.fault
+    if not fault.in_stream:
+        return None, fault
+    seen, _ = run.partly(fault)
+    chat.show(text_message(seen))
+    return (seen if fault.disconnect == "end" else None), fault
 
 
-def adapted(seen: Seen) -> str | RunError | None:
-    """The finish reason that the adapter makes of a reply, or its RUN_ERROR."""
-    if seen.wire == ANTHROPIC:
-        if seen.stop == "max_tokens":
-            return RunError(CUT)
-        return "tool_calls" if seen.stop == "tool_use" else "stop"
-    if seen.wire == RESPONSES:
-        if seen.cut:
-            return RunError("max_output_tokens")
-        if seen.refusal is not None:
-            return RunError(seen.refusal or "Refused without explanation")
-        return "tool_calls" if seen.calls else "stop"
-    if seen.calls:
-        return "tool_calls"
-    return "stop" if seen.word in (None, "tool_calls") else seen.word
+# -- resumes --------------------------------------------------------------------------------------------------------
 
 
-def message_text(seen: Seen, before: str | None) -> str | None:
-    """The last text message so far: a turn has one where it has text; Responses opens one for an empty text too."""
-    text = seen.text
-    if text or (seen.wire == RESPONSES and any(isinstance(b, Text) for b in seen.reply.blocks)):
-        return text
-    return before
+def matched(waiting: Sequence[Use], said: Sequence[Decision]) -> list[tuple[Use, Decision]]:
+    """The open calls that somebody answered; a word that names no call answers the first one left."""
+    left, found = list(waiting), []
+    for decision in said:
+        use = next((use for use in left if decision.call_id in (None, use.id)), None)
+        if use is not None:
+            left.remove(use)
+            found.append((use, decision))
+    return found
 
 
-def merged(seen: Seen) -> list[SeenCall]:
-    """The calls by id: two with one id are one call, of the first one's name and with the last one's arguments."""
-    calls: dict[str, SeenCall] = {}
-    for call in seen.calls:
-        first = calls.get(call.id, call)
-        calls[call.id] = SeenCall(call.id, first.name, call.raw, _readable(call))
-    return list(calls.values())
-
-
-def _readable(call: SeenCall) -> Any:
-    """What is no object or can't be read is {}; an array stays, for the schema to refuse."""
-    return call.arguments if not call.broken and isinstance(call.arguments, dict | list) else {}
-
-
-# -- tools ----------------------------------------------------------------------------------------------------------
-
-
-def run_calls(run: Run, seen: Seen, calls: list[SeenCall]) -> Generator[Action, Event, None]:
-    """Run a turn's calls one after the other, in order; every failure is a result, never marked as an error."""
-    refused = {call.id: refusal(run, call) for call in calls}
-    due = [call for call in calls if refused[call.id] is None]
-    inputs = [ToRun(c.id, c.name, strip_unknown(run.tools[c.name].schema, _given(run, c))) for c in due]
-    runs = yield from run.use(inputs, batches=(1,) * len(due))
-    rendered = {done.call_id: render(done) for done in runs}
-    results = [ToolResult(call.id, refused[call.id] or rendered[call.id]) for call in calls]
-    run.history.append(Message("assistant", tuple(resent(run, seen, calls))))
-    run.answer_with(results)
-
-
-def _given(run: Run, call: SeenCall) -> Any:
-    """On OpenAI's wires null for an optional property is taken out before it is looked at."""
-    if run.wire == ANTHROPIC or not isinstance(call.arguments, dict):
-        return call.arguments
-    required = run.tools[call.name].schema.get("required", ())
-    return {key: value for key, value in call.arguments.items() if value is not None or key in required}
-
-
-def refusal(run: Run, call: SeenCall) -> str | None:
-    """The result of a call that is not run; None where it is."""
-    spec = run.tools.get(call.name)
-    if spec is None:
-        return _json({"error": f"Unknown tool: {call.name}"})
-    problem = spec.problem(_given(run, call))
-    if problem is None:
-        return None
-    return _json({"error": f"Input validation failed for tool {call.name}: Validation failed: {problem}"})
-
-
-def render(done: ToolRun) -> str:
-    """A tool's output as it is sent: JSON, and a text that is JSON is read and written again."""
-    if done.is_error:
-        return _json({"error": done.output})
-    if not isinstance(done.output, str):
-        return _json(done.output)
-    try:
-        return _json(json.loads(done.output))
-    except ValueError:
-        return done.output
-
-
-def resent(run: Run, seen: Seen, calls: list[SeenCall]) -> list[Part]:
-    """The turn as it is sent back: on Claude's wire signed thinking, text, calls; on Responses text comes last."""
-    thoughts = [b for b in seen.reply.blocks if isinstance(b, Thinking) and (b.signature or run.wire != ANTHROPIC)]
-    texts: list[Part] = [Text(seen.text)] if seen.text else []
-    uses: list[Part] = [ToolCall(call.id, call.name, _json(call.arguments)) for call in calls]
-    return [*thoughts, *uses, *texts] if run.wire == RESPONSES else [*thoughts, *texts, *uses]
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-
-
-# -- failures -------------------------------------------------------------------------------------------------------
-
-
-def failed(run: Run, fault: Fault, shown: str | None) -> Outcome:
-    """A request that failed is a RUN_ERROR; a stream that merely ends has no RUN_FINISHED."""
-    if fault.type == "aborted":
-        return run.returned(shown, None, done=False, ended="aborted")
-    if fault.in_stream:
-        return threw(run, fault.message or "terminated", shown, "broken_stream")
-    message = f"{fault.status} {fault.message}" if fault.status is not None else "Connection error."
-    return threw(run, message, shown, "http_error")
+def refused(chat: Chat, answers: Sequence[tuple[Use, Decision]]) -> str | None:
+    """Why chat() refuses a resume: it answers some of what is open and not the rest, or edits to what does not fit."""
+    answered = {use.id for use, _ in answers}
+    open_ = [f"approval_{use.id}" for use in chat.approvals if use.id not in answered]
+    open_ += [f"client_tool_{use.id}" for use in chat.handed_back]
+    wrong = [f"Missing resume entry for interrupt {name}." for name in sorted(open_)] if answers else []
+    for use, decision in answers:
+        problem = chat.run.tools[use.name].problem(dict(decision.input or {})) if decision.kind == "edit" else None
+        if problem is not None:
+            wrong.append(f"Approval approval_{use.id} edited arguments are invalid: {problem}")
+    if wrong and open_:
+        wrong.append("Resume entries must resolve or cancel the complete interrupt batch.")
+    return " ".join([*wrong, "One or more interrupt resolutions are invalid."]) if wrong else None
 
 
 # -- what the caller sees -------------------------------------------------------------------------------------------
 
 
-def returned(run: Run, shown: str | None, finish: str | None, *, ended: str | None = None, dropped: bool = False) -> Outcome:
+def stopped(chat: Chat, phase: str) -> Outcome:
+    """The run waits for somebody, or was aborted: then there is no further event at all."""
+    if phase == "aborted":
+        return returned(chat, "aborted")
+    chat.finish = "tool_calls"
+    return returned(chat, "approval" if chat.approvals else "handed_back")
+
+
+def returned(chat: Chat, ended: str | None, *, dropped: bool = False) -> Outcome:
     """As a stream, its last text message and its finish reason; `stream: false` returns all turns' text and no reason."""
-    if run.options.stream:
-        return run.returned(shown, finish, done=finish == "stop", ended=ended, dropped=dropped)
-    return run.returned(run.all_text, None, ended=ended, dropped=dropped)
+    if chat.options.stream:
+        return chat.run.returned(chat.shown, chat.finish, done=chat.finish == "stop", ended=ended, dropped=dropped)
+    return chat.run.returned(chat.run.all_text, None, ended=ended, dropped=dropped)
 
 
-def threw(run: Run, message: str, shown: str | None, ended: str | None = None) -> Outcome:
+def threw(chat: Chat, error: RunError) -> Outcome:
     """A RUN_ERROR event; `stream: false` rejects with a plain Error."""
-    if run.options.stream:
-        return run.threw("RUN_ERROR", message, ended, text=shown)
-    return run.threw("Error", message, ended)
+    if chat.options.stream:
+        return chat.run.threw("RUN_ERROR", error.message, error.ended, text=chat.shown)
+    return chat.run.threw("Error", error.message, error.ended)
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Args: stream: read as a stream; False: one promise for the whole text."""
-
-    stream: bool = True
-
-
-def configure(tree: Mapping[str, Any]) -> Options:
-    """The option tree."""
-    check_keys(tree, "", ("stream",))
-    stream = tree.get("stream", True)
-    if not isinstance(stream, bool):
-        raise ValueError(f"stream: expected true or false, but {stream!r} came")
-    return Options(stream)
-
-
-STYLES = (
-    Style(
-        name="tanstack-ai/chat",
-        sdk="@tanstack/ai 0.58.0, @tanstack/ai-anthropic 0.18.11, @tanstack/ai-openai 0.23.1",
+def _style(name: str, sdk: str, loop: Any, default: str) -> Style:
+    return Style(
+        name=name,
+        sdk=sdk,
         unit="iteration",
         knob="agentLoopStrategy: maxIterations(n)",
         default=5,
         loop=loop,
         checks="after the turn's tools ran, always; at least one call is made",
-        at_limit="the stream ends after the tool results; RUN_FINISHED(tool_calls) is the only sign",
+        at_limit=f"the stream ends after the tool results; RUN_FINISHED(tool_calls) is the only sign{default}",
         signal='RUN_FINISHED with finishReason "stop"',
         wires=(ANTHROPIC, RESPONSES, CHAT),
         streams=True,
+        options=OPTIONS,
         configure=configure,
+        claims=CLAIMS,
+    )
+
+
+SDK = "@tanstack/ai 0.58.0, @tanstack/ai-anthropic 0.18.11, @tanstack/ai-openai 0.23.1"
+STYLES = (
+    _style("tanstack-ai/chat", SDK, measured, ""),
+    _style("tanstack-ai/chat@0.58.0", SDK, measured, ""),
+    _style(
+        "tanstack-ai/chat@docs", "@tanstack/ai (documentation)", documented, "; by default it also stops on `length`"
     ),
 )

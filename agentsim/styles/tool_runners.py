@@ -23,7 +23,7 @@ from functools import partial
 from typing import Any
 
 from agentsim.core.actions import Action, ToRun
-from agentsim.core.events import Event, Outcome, ToolRun
+from agentsim.core.events import Event, Fault, Outcome, ToolRun
 from agentsim.core.messages import Message, ToolCall, ToolResult
 from agentsim.core.partial_json import NotAPrefix
 from agentsim.core.run import Failed, Retry, Run
@@ -38,14 +38,15 @@ RETRY = Retry(retries=2)
 def loop(run: Run, language: Language) -> Generator[Action, Event, Outcome]:
     """One run of the tool runner."""
     options: Options = run.options or Options()
-    if options.eager and not run.streamed and language.eager_needs_stream:
-        return run.threw("TypeError", language.eager_needs_stream, "bad_call")
+    if options.eager and not run.streamed:
+        return run.threw(*language.eager_needs_stream, "empty")
     if run.limit is not None and run.limit <= 0 and not language.no_call_message:
         return run.threw("AssertionError", "", "limit")
     while run.limit is None or run.count < run.limit:
         seen = yield from run.call(RETRY)
         if isinstance(seen, Failed):
-            yield from run_begun(run, seen, options, language)
+            if seen.fault.in_stream:
+                return (yield from broke_off(run, seen, options, language))
             return failed(run, seen, language)
         calls, problem = completed(seen, language)
         early = started_early(seen, calls, options)
@@ -61,6 +62,8 @@ def loop(run: Run, language: Language) -> Generator[Action, Event, Outcome]:
             return run.returned(seen.text, seen.stop, done=done, dropped=bool(seen.calls))
         if not early:
             runs = yield from run_calls(run, calls, options, language)
+        if run.aborted:
+            return failed(run, Failed(Fault(type="aborted"), 1, aborted=True), language)
         run.answer_with(results(run, calls, runs, language))
     if run.last is not None:
         return run.returned(run.last.text, run.last.stop, done=False, ended="limit")
@@ -94,19 +97,15 @@ def started_early(seen: Seen, calls: list[SeenCall], options: Options) -> list[S
     return calls
 
 
-def run_begun(run: Run, failure: Failed, options: Options, language: Language) -> Generator[Action, Event, None]:
-    """Eagerly, the calls of a stream that broke off later have run."""
-    partial_reply = failure.fault.partial
-    if partial_reply is None or not options.eager:
-        return
-    left, begun = failure.fault.after_characters or 0, []
-    for at, block in enumerate(partial_reply.blocks):
-        left -= len(block.arguments) if isinstance(block, ToolCall) else len(getattr(block, "text", ""))
-        if left <= 0 and at + 1 < len(partial_reply.blocks) and left < 0:
-            break
-        if isinstance(block, ToolCall) and left > 0:
-            begun.append(SeenCall(block.id, block.name, block.arguments, language.complete(block.arguments)))
-    yield from run_calls(run, begun, options, language)
+def broke_off(run: Run, failure: Failed, options: Options, language: Language) -> Generator[Action, Event, Outcome]:
+    """A stream that broke off. Eagerly, the calls that another block followed have run; Python takes a mere end for a reply."""
+    seen, _ = run.partly(failure.fault)
+    calls, _ = completed(Seen(seen.reply, seen.wire, True, "", None, seen.calls[:-1], None, None), language)
+    yield from run_calls(run, calls if options.eager else [], options, language)
+    if language.end_is_a_reply and failure.fault.disconnect == "end":
+        run.count += 1
+        return run.returned(seen.text, None, done=False, ended="broken_stream")
+    return failed(run, failure, language)
 
 
 def run_calls(

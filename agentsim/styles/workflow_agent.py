@@ -41,10 +41,12 @@ from agentsim.core.scripted import Raised
 from agentsim.core.style import Style
 from agentsim.core.wires import ANTHROPIC, Seen
 from agentsim.styles._ai_sdk_calls import Call
+from agentsim.styles._ai_sdk_claims import WORKFLOW_CLAIMS
 from agentsim.styles._ai_sdk_options import WORKFLOW, reader
 from agentsim.styles._ai_sdk_session import Session, thrown
 from agentsim.styles._ai_sdk_wire import error_output, finish_reason, on_wire, unfinished_reason, workflow_arguments
-from agentsim.styles.ai_sdk import RUNS_TOOLS, WIRES, broken_off, read_limit
+from agentsim.styles.ai_sdk import RUNS_TOOLS, WIRES, broken_off, choice_violated, read_limit, unfit
+from agentsim.styles.ai_sdk import loop as agent_loop
 
 SDK = "@ai-sdk/workflow 2.0.43, ai 7.0.112"
 
@@ -57,7 +59,7 @@ def not_implemented(run: Run) -> Generator[Action, Event, Outcome]:
 
 def loop(run: Run) -> Generator[Action, Event, Outcome]:
     """One prompt: a call of stream(), and one more for each time that approvals are answered."""
-    session = Session(run, strict=True)
+    session = Session(run, agent_loop, strict=True)
     outcome = yield from steps(session)
     while True:
         session.keep(outcome)
@@ -66,7 +68,7 @@ def loop(run: Run) -> Generator[Action, Event, Outcome]:
         if answers is None or (answers and all(answer.kind == "edit" for answer in answers)):
             return outcome
         run.total, run.count = run.total + run.count, 0
-        session = Session(run, strict=True)
+        session = Session(run, agent_loop, strict=True)
         yield from session.resume(waiting, answers, one_by_one=True)
         outcome = yield from steps(session)
 
@@ -76,7 +78,7 @@ def steps(session: Session) -> Generator[Action, Event, Outcome]:
     run = session.run
     while True:
         try:
-            session.prepare(kept=True)
+            yield from session.prepare(kept=True)
         except Raised as error:
             return run.threw(error.type, error.message, "stop_condition")
         if missing := session.unanswered():
@@ -93,11 +95,11 @@ def steps(session: Session) -> Generator[Action, Event, Outcome]:
         if finish == "interrupted":
             return run.threw("Error", "Unexpected finish reason: interrupted", dropped=bool(seen.calls))
         if session.choice_violated(seen):
-            text = "Model response did not contain a tool call even though tool choice was required."
-            return run.threw("AI_ToolChoiceViolationError", text)
-        calls = session.accept(seen)
+            return choice_violated(session, seen)
+        calls = yield from session.accept(seen)
         session.note_pending(seen)
         session.took(seen, calls)
+        session.finish = finish
         if finish not in RUNS_TOOLS:
             return end(session, finish, None, dropped=bool(calls), bad=any(call.error is not None for call in calls))
         session.waiting = [c for c in calls if c.error is None and session.approval(c) is not None]
@@ -105,9 +107,11 @@ def steps(session: Session) -> Generator[Action, Event, Outcome]:
         runs = yield from session.use([c for c in calls if c.error is None and c not in paused])
         results = answers_of(session, calls, runs) if not paused else [*runs, *invalid_results(session, calls)]
         session.say(assistant(seen, calls, run.server_tools), results)
-        session.step_ended()
+        yield from session.step_ended()
+        if run.aborted:
+            return aborted(session)
         if paused:
-            return end(session, finish, "approval" if session.waiting else "handed_back")
+            return end(session, finish, "approval" if session.waiting else "handed_back", whole=False)
         processed = bool(calls) or any(isinstance(b, ServerCall | ServerResult) for b in seen.reply.blocks)
         try:
             stopped = stop(session) if processed else None
@@ -157,18 +161,28 @@ def stop(session: Session) -> str | None:
     """Ask the stop conditions up to the first true one; a promise is true, whatever it will resolve to."""
     for condition, ask in session.conditions:
         own = condition.function
-        if (own is not None and own.is_async) or ask(session.steps):
+        if (own is not None and (own.is_async or own.seconds)) or ask(session.steps):
             return "limit" if condition.count is not None else "stop_condition"
     return "limit" if session.at_limit() else None
 
 
-def end(session: Session, finish: str, ended: str | None, *, dropped: bool = False, bad: bool = False) -> Outcome:
-    """stream() resolves with the last step."""
-    count = int(session.run.count)
-    done = finish == "stop"
-    return session.run.returned(
-        session.text, finish, done=done, ended=ended, reported=count, dropped=dropped, bad_call=bad
-    )
+def end(
+    session: Session, finish: str, ended: str | None, *, dropped: bool = False, bad: bool = False, whole: bool = True
+) -> Outcome:
+    """stream() resolves with the last step; it rejects where any text is not the output that was asked for."""
+    run, check = session.run, session.run.setup.output
+    wrong = unfit(check, session.text) if check is not None and whole and session.text else None
+    if wrong is not None:
+        return run.threw("AI_NoObjectGeneratedError", wrong, ended, dropped=dropped, bad_call=bad)
+    done, count = finish == "stop", int(run.count)
+    return run.returned(session.text, finish, done=done, ended=ended, reported=count, dropped=dropped, bad_call=bad)
+
+
+def aborted(session: Session) -> Outcome:
+    """The caller gave up: stream() resolves with the steps that are done."""
+    finish = session.finish
+    text = session.text if session.steps else None
+    return session.run.returned(text, finish, done=finish == "stop", ended="aborted", reported=int(session.run.count))
 
 
 def broken(session: Session, seen: Seen) -> Outcome:
@@ -185,10 +199,9 @@ def broken(session: Session, seen: Seen) -> Outcome:
 
 
 def not_answered(session: Session, failure: Failed) -> Outcome:
-    """A request that got no reply: stream() rejects. After an abort it resolves with the steps that are done."""
+    """A request that got no reply: stream() rejects, but not after an abort."""
     if failure.aborted:
-        finish = "other"
-        return session.run.returned(session.text, finish, done=False, ended="aborted", reported=int(session.run.count))
+        return aborted(session)
     return session.run.threw(*thrown(failure, session.options.retries), "http_error")
 
 
@@ -207,7 +220,8 @@ STYLES = (
         streams=False,
         read_limit=read_limit,
         options=WORKFLOW,
-        configure=reader(WORKFLOW),
+        configure=reader(WORKFLOW, "stream"),
+        claims=WORKFLOW_CLAIMS,
     ),
     Style(
         name="ai-sdk/WorkflowAgent.stream",
@@ -223,6 +237,7 @@ STYLES = (
         streams=True,
         read_limit=read_limit,
         options=WORKFLOW,
-        configure=reader(WORKFLOW),
+        configure=reader(WORKFLOW, "stream"),
+        claims=WORKFLOW_CLAIMS,
     ),
 )

@@ -7,13 +7,15 @@ remembers nothing. Whoever serves it keeps the conversations and passes them in.
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 from urllib.parse import parse_qs
 
 from agentsim.core.events import Fault
 from agentsim.core.messages import Message, Reply
+from agentsim.core.value import value
 
 if TYPE_CHECKING:
     from agentsim.wire.memory import Memory
@@ -47,7 +49,7 @@ def _encodable(text: str) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class HttpRequest:
     """What a client sent.
 
@@ -83,7 +85,7 @@ class HttpRequest:
         return {name: values[-1] for name, values in parse_qs(self.url.partition("?")[2]).items()}
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class HttpResponse:
     """What goes back.
 
@@ -116,7 +118,7 @@ class HttpResponse:
         return any(name == "content-type" and "event-stream" in value for name, value in self.headers)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Offer:
     """A tool that a request offers. `server`: it runs at the provider; `schema` is {} where the request shows none."""
 
@@ -126,7 +128,7 @@ class Offer:
     server: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ModelRequest:
     """A request for a reply, in neutral words.
 
@@ -143,6 +145,7 @@ class ModelRequest:
         conversation: id of the stored conversation that it belongs to.
         keeps: whether the reply is stored under its id.
         body, headers: as they came.
+        fresh: index of the first item that a request before it did not hold, and so was not looked at before.
     """
 
     wire: str
@@ -158,14 +161,15 @@ class ModelRequest:
     keeps: bool
     body: Json
     headers: Mapping[str, str]
+    fresh: int = 0
 
     @property
     def offered(self) -> tuple[str, ...] | None:
         """Names of the tools that it offers."""
-        return None if self.offers is None else tuple(offer.name for offer in self.offers)
+        return None if self.offers is None else tuple([offer.name for offer in self.offers])
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Complaint:
     """Why a provider refuses a request.
 
@@ -194,7 +198,7 @@ class Refused(Exception):
         self.complaint = complaint
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Route:
     """What a URL asks a provider for: `operation` is "generate" for a reply, else the codec's own word; `id` names the thing."""
 
@@ -202,7 +206,7 @@ class Route:
     id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Context:
     """What a codec can't know by itself when it judges a request.
 
@@ -293,21 +297,26 @@ class Codec(Protocol):
         """
 
 
+def same_items(items: Any, before: ModelRequest | None) -> int:
+    """How many items at the beginning of a body's list are those of a request before it."""
+    if before is None or not isinstance(items, list):
+        return 0
+    old, most = before.items, min(len(items), len(before.items))
+    if items[:most] == old[:most]:
+        return most
+    return next(index for index in range(most) if items[index] != old[index])
+
+
 def decode_items(
-    items: Sequence[Any], decode: Callable[[Any], Message | None], before: ModelRequest | None
+    items: Sequence[Any], decode: Callable[[Any], Message | None], before: ModelRequest | None = None, fresh: int = 0
 ) -> tuple[tuple[Message, ...], tuple[int, ...]]:
-    """Messages of a body's list and their places; what `before` held at the same place is not decoded again."""
-    same = 0
-    if before is not None:
-        most = min(len(items), len(before.items))
-        while same < most and items[same] == before.items[same]:
-            same += 1
-    kept = 0
-    if before is not None and same:
-        kept = sum(place < same for place in before.places)
-    messages = list(before.messages[:kept]) if before is not None else []
-    places = list(before.places[:kept]) if before is not None else []
-    for index in range(same, len(items)):
+    """Messages of a body's list and their places; what stands before `fresh` was decoded for the request before."""
+    messages: list[Message] = []
+    places: list[int] = []
+    if before is not None and fresh:
+        kept = bisect_left(before.places, fresh)
+        messages, places = list(before.messages[:kept]), list(before.places[:kept])
+    for index in range(fresh, len(items)):
         message = decode(items[index])
         if message is not None:
             messages.append(message)

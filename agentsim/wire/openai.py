@@ -162,6 +162,9 @@ def invalid_role(name: str, role: Any, roles: Collection[str]) -> Complaint:
     return Complaint("has_legal_roles", text, param=name, code="invalid_value")
 
 
+_INTEGERS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "max_tool_calls", "n", "top_logprobs")
+
+
 def body_fields(body: Json, known: Collection[str], required: Collection[str]) -> Iterator[Complaint]:
     """Required and unknown parameters, and the types of those that every request has."""
     for name in required:
@@ -174,6 +177,9 @@ def body_fields(body: Json, known: Collection[str], required: Collection[str]) -
         yield wrong_type("model", "a string", body["model"])
     if not isinstance(body.get("stream", False), bool | None):
         yield wrong_type("stream", "a boolean", body["stream"])
+    for name in _INTEGERS:
+        if body.get(name) is not None and type(body[name]) is not int:
+            yield wrong_type(name, "an integer", body[name])
 
 
 def model_object(name: str) -> Json:

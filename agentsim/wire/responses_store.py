@@ -20,6 +20,7 @@ _ROUTES = [
         (r"/responses/([^/]+)$", {"GET": "get_response", "DELETE": "delete_response"}),
         (r"/responses/([^/]+)/cancel$", {"POST": "cancel_response"}),
         (r"/responses/([^/]+)/input_items$", {"GET": "input_items"}),
+        (r"/traces/ingest$", {"POST": "ignored"}),
         (r"/conversations$", {"POST": "new_conversation"}),
         (
             r"/conversations/([^/]+)$",
@@ -53,6 +54,8 @@ def answer(route: Route, request: HttpRequest, body: Json, memory: Memory, tag: 
     Raises:
         Refused: there is no such thing, or the body is wrong.
     """
+    if route.operation == "ignored":  # what the agents SDK tells about its runs
+        return HttpResponse(204)
     if not isinstance(body, dict | None):
         raise Refused(next(responses_checks.structure(body)))
     return openai.json_response(_ANSWERS[route.operation](route.id, body or {}, memory), tag)

@@ -23,6 +23,7 @@ from agentsim.core.messages import (
     ToolCall,
     ToolResult,
 )
+from agentsim.core.value import value
 from agentsim.core.wires import ANTHROPIC, CHAT, RESPONSES
 
 _SERVER = (ServerCall, ServerResult)
@@ -30,7 +31,7 @@ LEGAL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 LEGAL_TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Broken:
     """One rule that a request breaks.
 
@@ -93,7 +94,7 @@ def broken_rules(
 # --- Claude ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _Group:
     """Adjacent messages of one role: `first` is the index of the first one; a place for each part."""
 
@@ -142,7 +143,7 @@ class _Claude:
             elif not (after is None and self.is_pause(group)):
                 yield from self.answered(group, after)
             before = group
-        if any(type(part) in _SERVER for message in self.history for part in message.content):
+        if any([type(part) in _SERVER for message in self.history for part in message.content]):
             yield from self.server_calls()
         if groups and groups[-1].role == "assistant":
             yield from self.final_assistant(groups[-1])
@@ -177,9 +178,13 @@ class _Claude:
                     yield Broken("no_empty_message", f"{self.at(index)}: {text}", index)
             elif newly_inner:
                 continue
-            for block in message.content:
-                if isinstance(block, Text | Refusal) and not block.text.strip():
-                    yield _blank(block.text, index)
+            texts = [block.text for block in message.content if isinstance(block, Text | Refusal)]
+            if "" in texts:
+                yield Broken("no_empty_text", "messages: text content blocks must be non-empty", index)
+            elif len(texts) == len(message.content) and not "".join(texts).strip() and texts:
+                # Recorded exchanges show blank text beside a call taken, so only a message of nothing else is refused.
+                text = "messages: text content blocks must contain non-whitespace text"
+                yield Broken("no_blank_text", text, index)
 
     def ids(self) -> Iterator[Broken]:
         seen: set[str] = set()
@@ -292,12 +297,6 @@ class _Claude:
         elif group.parts and isinstance(final := group.parts[-1], Text) and final.text != final.text.rstrip():
             text = "messages: final assistant content cannot end with trailing whitespace"
             yield Broken("no_trailing_whitespace", text, group.last)
-
-
-def _blank(text: str, index: int) -> Broken:
-    if not text:
-        return Broken("no_empty_text", "messages: text content blocks must be non-empty", index)
-    return Broken("no_blank_text", "messages: text content blocks must contain non-whitespace text", index)
 
 
 def _leading_results(parts: Sequence[Part]) -> Iterator[ToolResult]:

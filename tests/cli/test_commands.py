@@ -64,7 +64,11 @@ def test_workflow_agents_generate_throws(endless):
 
 def test_compare_marks_as_silent_exactly_those_that_return_a_half_finished_turn_as_an_answer():
     rows = by_style(agentsim("compare", str(SCENARIOS / "paused_search.yaml"), "--format", "json"))
-    half = {name for name, row in rows.items() if row["returned"] == "answer" and row["final_text"] == "Let me search for that."}
+    half = {
+        name
+        for name, row in rows.items()
+        if row["returned"] == "answer" and row["final_text"] == "Let me search for that."
+    }
     assert {name for name, row in rows.items() if row["silent"]} == half
     assert len(half) == 9
 
@@ -77,7 +81,9 @@ def test_compare_prints_a_table_with_silent_and_refused_on_the_first_screen():
 
 def test_fail_on_silent_exits_with_status_1():
     agentsim("compare", str(SCENARIOS / "paused_search.yaml"), "--fail-on", "silent", status=1)
-    agentsim("compare", str(SCENARIOS / "three_rounds.yaml"), "--limit", "20", "--style", "reference", "--fail-on", "silent")
+    agentsim(
+        "compare", str(SCENARIOS / "three_rounds.yaml"), "--limit", "20", "--style", "reference", "--fail-on", "silent"
+    )
 
 
 def test_only_differences_leaves_out_what_most_do():
@@ -88,7 +94,9 @@ def test_only_differences_leaves_out_what_most_do():
 
 def test_sort_orders_the_rows():
     rows = json.loads(
-        agentsim("compare", str(SCENARIOS / "endless_lookups.yaml"), "--limit", "6", "--sort", "calls", "--format", "json")
+        agentsim(
+            "compare", str(SCENARIOS / "endless_lookups.yaml"), "--limit", "6", "--sort", "calls", "--format", "json"
+        )
     )
     calls = [row["model_calls"] for row in rows]
     assert calls == sorted(calls)
@@ -103,12 +111,36 @@ def test_budget_says_four_nearly_everywhere_and_eight_super_steps():
     assert set(others.values()) == {4}
 
 
+def test_budget_answers_for_a_number_of_rounds_without_a_file():
+    needs = by_style(agentsim("budget", "--rounds", "8", "--format", "json"))
+    assert needs["openai-agents/Runner.run"]["least_limit"] == 9
+    assert needs["langchain-js/createAgent"]["least_limit"] == 18
+    assert needs["mastra/Agent.generate"]["default_cuts"] == 1
+    assert "--rounds" in agentsim("budget", status=2)
+
+
+def test_budget_shows_the_arithmetic_of_super_steps():
+    middleware = 'langchain-js/createAgent.middleware=[{"modelCallLimitMiddleware": {"runLimit": 8}}]'
+    text = agentsim("budget", "--rounds", "3", "--style", "langchain-js/createAgent", "--set", middleware)
+    assert "17" in text
+    assert "S = " in text
+
+
 def test_run_prints_a_transcript_and_its_json_has_the_contracts_keys():
     text = agentsim("run", str(SCENARIOS / "refund.yaml"))
     assert "call_1 = lookup_order" in text
     assert "ended: answer, returned: answer" in text
     data = json.loads(
-        agentsim("run", str(SCENARIOS / "three_rounds.yaml"), "--style", "langchain-js/createAgent", "--limit", "7", "--format", "json")
+        agentsim(
+            "run",
+            str(SCENARIOS / "three_rounds.yaml"),
+            "--style",
+            "langchain-js/createAgent",
+            "--limit",
+            "7",
+            "--format",
+            "json",
+        )
     )
     expected = {
         "scenario": "three rounds", "style": "langchain-js/createAgent", "sdk": "langchain 1.5.14, @langchain/langgraph 1.7.3",
@@ -130,7 +162,7 @@ def test_run_prints_a_transcript_and_its_json_has_the_contracts_keys():
 def test_an_expectation_that_is_not_met_exits_with_status_1(tmp_path):
     file = tmp_path / "wrong.yaml"
     file.write_text("agentsim: 1\nprompt: hi\nreplies: [{text: hello}]\nexpect: {final_text: bye}\n", encoding="utf-8")
-    assert "expected \"bye\", but it is \"hello\"" in agentsim("run", str(file), status=1)
+    assert 'expected "bye", but it is "hello"' in agentsim("run", str(file), status=1)
 
 
 def test_a_scenario_that_no_wire_of_the_style_can_say_exits_with_status_2():

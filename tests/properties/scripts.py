@@ -10,16 +10,24 @@ from agentsim.core.events import Fault
 from agentsim.core.messages import STOP_REASONS, Block, Reply, ServerCall, Text, Thinking, ToolCall
 from agentsim.core.tools import ToolOutcome, ToolSpec
 from agentsim.scenario.inputs import input_check
+from agentsim.scenario.load import loads
 from agentsim.scenario.model import FOREVER, Entry, Pace, Scenario, ScriptedFault, ScriptedReply
 from agentsim.styles import all_styles
 
 KEY = {"type": "object", "properties": {"key": {"type": "string"}}, "required": ["key"]}
 
+NONE = {"type": "object", "properties": {}}
+
+
+def tool(name: str, *outcomes: ToolOutcome, schema: dict[str, object] = NONE, **more: object) -> ToolSpec:
+    return ToolSpec(name, schema=schema, outcomes=outcomes, problem=input_check(schema), **more)  # type: ignore[arg-type]
+
+
 TOOLS = {
-    "lookup": ToolSpec("lookup", schema=KEY, outcomes=(ToolOutcome("returns", "value of {key}"),), problem=input_check(KEY)),
-    "boom": ToolSpec("boom", outcomes=(ToolOutcome("raises", "boom failed"),)),
-    "slow": ToolSpec("slow", outcomes=(ToolOutcome("returns", "ok"),), seconds=(0.5, 2.0), read_only=True),
-    "failing": ToolSpec("failing", outcomes=(ToolOutcome("fails", "no"), ToolOutcome("returns", {"a": [1, None]}))),
+    "lookup": tool("lookup", ToolOutcome("returns", "value of {key}"), schema=KEY),
+    "boom": tool("boom", ToolOutcome("raises", "boom failed")),
+    "slow": tool("slow", ToolOutcome("returns", "ok"), seconds=(0.5, 2.0), read_only=True),
+    "failing": tool("failing", ToolOutcome("fails", "no"), ToolOutcome("returns", {"a": [1, None]})),
 }
 
 _whole = st.sampled_from([{"key": "a"}, {"key": "b"}, {}, {"wrong": 5}, {"key": 5}]).map(json.dumps)
@@ -53,12 +61,17 @@ def replies(draw: st.DrawFn) -> Reply:
 
 
 paces = st.sampled_from([Pace(), Pace(1.0), Pace(0.2, 0.1, 3.0)])
-faults = st.builds(
-    Fault,
-    st.sampled_from([400, 429, 500, 529, None]),
-    st.just("api_error"),
-    st.just("fault"),
-    st.sampled_from([None, 0.5]),
+LOST = loads("agentsim: 1\nreplies: [{disconnect: {before: headers, how: reset}}]").script[0]
+assert isinstance(LOST, ScriptedFault)
+faults = st.one_of(
+    st.builds(
+        Fault,
+        st.sampled_from([400, 429, 500, 529]),
+        st.just("api_error"),
+        st.just("fault"),
+        st.sampled_from([None, 0.5]),
+    ),
+    st.just(LOST.fault),
 )
 entries: st.SearchStrategy[Entry] = st.one_of(
     st.builds(ScriptedReply, replies(), paces),

@@ -21,7 +21,9 @@ older versions in ``tests/styles/measured/NAME.jsonl``, the others stay. A drive
 
 A case may have: ``only`` ("anthropic", or a list of wires), ``styles``, ``streams``, ``caps`` (limits;
 null is the SDK's default), ``limits`` (limits as the driver gets them, "default" and null included),
-``tools`` (added to the file's, by name), ``prompt``, ``system``, ``options``, ``max_requests``, ``timeout``.
+``tools`` (added to the file's, by name), ``prompt``, ``system``, ``options``, ``max_requests``, ``timeout``; of
+drivers that know them: ``prompts`` (runs on one thread), ``approvals``, ``abort``, ``output`` as in a scenario;
+``agents`` (name -> tools, handoffs, limit; a reply's ``by`` names the one that gives it) and the main one's ``handoffs``.
 """
 
 from __future__ import annotations
@@ -202,6 +204,11 @@ def question(document: Json, case: Json, entry: Json, wire: str, stream: bool, l
         "options": entry.get("options", {}) | case.get("options", {}),
         "variant": entry.get("options", {}),
         "timeout": case.get("timeout", 30),
+        **{
+            name: case[name]
+            for name in ("prompts", "approvals", "abort", "output", "agents", "handoffs")
+            if name in case
+        },
     }
 
 
@@ -267,9 +274,14 @@ def tool_rounds(replied: list[Json], runs: list[Json], threads: bool) -> tuple[l
     """
     calls = [(number, call) for number, reply in enumerate(replied) for call in reply["calls"]]
     open_calls, ranked, rounds, rank = list(calls), [], set(), 0
+    taken: set[str] = set()
     for run in runs:
+        if run.get("call_id") in taken - {call["id"] for _, call in open_calls}:
+            ranked.append((rank, run))  # the same call once more: a retry
+            continue
         found = _call_of(open_calls, run)
         if found is not None:
+            taken.add(found[1]["id"])
             open_calls.remove(found)
             rounds.add(found[0])
             rank = next(at for at, call in enumerate(calls) if call is found)
@@ -282,8 +294,9 @@ def tool_rounds(replied: list[Json], runs: list[Json], threads: bool) -> tuple[l
 def _call_of(calls: list[tuple[int, Json]], run: Json) -> tuple[int, Json] | None:
     """The first call that this run can be of; the input decides where it came through unchanged."""
     same = [item for item in calls if item[1]["name"] == run["name"]]
-    if "call_id" in run:
-        same = [item for item in same if item[1]["id"] == run["call_id"]] or same
+    if "call_id" in run:  # the name may be another by then: some SDKs let their users repair it
+        same = [item for item in calls if item[1]["id"] == run["call_id"]] or same
+        same = [item for item in same if item[1]["name"] == run["name"]] or same
     exact = [item for item in same if item[1]["args"] == run["input"]]
     return next(iter([*exact, *same]), None)
 
@@ -316,6 +329,10 @@ def _without_minted_ids(shown: list[Json], scripted: set[str]) -> list[Json]:
         return f"tool_result({told})"
 
     for request in shown:
+        request["new"] = [re.sub(r"tool_use\(extract-\d+\)", "tool_use(extract-1)", text) for text in request["new"]]
+        request["new"] = [
+            re.sub(r"tool_use\(response_format_\w+\)", "tool_use(response_format)", t) for t in request["new"]
+        ]
         request["new"] = [re.sub(r"(?<!server_)tool_result\(([^)]*)\)", name, text) for text in request["new"]]
     return shown
 

@@ -25,12 +25,14 @@ export class Tools {
   }
 
   // Run a tool on the input that its function received; throws where the script says so.
-  async run(spec, input) {
+  // `seconds` of the spec pass first: a tool that takes its time, and stops where it is given a signal that goes off.
+  async run(spec, input, signal) {
     const entry = { name: spec.name, input: structuredClone(input ?? {}), output: null, is_error: false };
     this.runs.push(entry);
     const count = this.counts[spec.name] ?? 0;
     this.counts[spec.name] = count + 1;
     try {
+      if (spec.seconds) await sleep(spec.seconds, signal);
       const value = behave(spec, input ?? {}, count);
       const failed = value instanceof Failure;
       Object.assign(entry, { output: failed ? value.text : value, is_error: failed });
@@ -40,6 +42,34 @@ export class Tools {
       throw error;
     }
   }
+}
+
+export function sleep(seconds, signal) {
+  return new Promise((resolve, reject) => {
+    setTimeout(resolve, seconds * 1000);
+    signal?.addEventListener("abort", () => reject(signal.reason));
+  });
+}
+
+const TESTS = { is: (a, b) => a === b, below: (a, b) => a < b, at_least: (a, b) => a >= b };
+
+// A function of an option tree: `{scripted: [values]}`, or `{FIELD: {is: n}}` of the counts that `counts` makes of its arguments.
+export function toFunction(tree, counts = () => ({})) {
+  if (!("scripted" in tree)) {
+    const [[field, test]] = Object.entries(tree);
+    const [[how, number]] = Object.entries(test);
+    return (...args) => TESTS[how](counts(...args)[field], number);
+  }
+  let calls = 0;
+  const next = () => {
+    const value = tree.scripted[Math.min(calls++, tree.scripted.length - 1)];
+    if (value === null) return undefined;
+    if (typeof value !== "object" || !("raises" in value)) return value;
+    const { type = "Error", message = value.raises } = typeof value.raises === "object" ? value.raises : {};
+    throw Object.assign(new Error(message), { name: type });
+  };
+  if (tree.seconds) return async () => sleep(tree.seconds).then(next);
+  return tree.async ? async () => next() : next;
 }
 
 function behave(spec, input, count) {

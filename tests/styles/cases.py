@@ -5,15 +5,19 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from agentsim.core.events import Fault
 from agentsim.core.messages import Block, Refusal, Reply, ServerCall, ServerResult, Text, Thinking, ToolCall
-from agentsim.core.tools import Approval, ToolOutcome, ToolSpec
+from agentsim.core.tools import Approval, Decision, ToolOutcome, ToolSpec
 from agentsim.scenario.inputs import input_check
-from agentsim.scenario.model import FOREVER, Entry, Scenario, ScriptedFault, ScriptedReply
+from agentsim.scenario.model import FOREVER, Abort, Agent, Entry, OutputBlock, Scenario, ScriptedFault, ScriptedReply
+
+#: What SDKs ask for where an agent is a tool.
+_AGENT_INPUT = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 
 HERE = Path(__file__).parent
 SDK = HERE.parent / "sdk"
@@ -42,9 +46,10 @@ def scripts(name: str) -> dict[str, dict[str, Any]]:
     """The scripts that an SDK's rows were measured on: the shared ones and its own."""
     shared = json.loads((SDK / "cases.json").read_text("utf-8"))
     found = {case["id"]: case for case in shared["cases"]}
-    own = SDK / SCRIPTS_OF.get(name, name) / "extra_cases.json"
-    if own.is_file():
-        found |= {case["id"]: case for case in json.loads(own.read_text("utf-8"))["cases"]}
+    folder = SDK / SCRIPTS_OF.get(name, name)
+    for own in (folder / "extra_cases.json", folder / "option_cases.json"):
+        if own.is_file():
+            found |= {case["id"]: case for case in json.loads(own.read_text("utf-8"))["cases"]}
     for case in found.values():
         case["all_tools"] = _tools_of(case, shared["tools"])
     return found
@@ -58,16 +63,51 @@ def _tools_of(case: Mapping[str, Any], shared: list[dict[str, Any]]) -> list[dic
 
 def scenario_of(case: Mapping[str, Any]) -> Scenario:
     """A measured script as a scenario."""
-    entries = [_entry(reply) for reply in _numbered(case)]
-    if case.get("then") == "repeat":
+    tools = {tool["name"]: _tool(tool) for tool in case["all_tools"]}
+    several = "agents" in case
+    return Scenario(
+        case["id"],
+        tuple(case.get("prompts", ["go"])),
+        system=case.get("system"),
+        tools={tool["name"]: tools[tool["name"]] for tool in case["all_tools"] if "of" not in tool},
+        script=_script(case, None),
+        handoffs=tuple(case.get("handoffs", ())),
+        agent="A" if several else None,
+        agents={name: _agent(case, name, spec, tools) for name, spec in case.get("agents", {}).items()},
+        approvals=tuple(tuple(map(_decision, resume)) for resume in case.get("approvals", [])),
+        output=case["output"]["schema"] if "output" in case else None,
+        abort=Abort(**case["abort"]) if "abort" in case else None,
+    )
+
+
+def _agent(case: Mapping[str, Any], name: str, spec: Mapping[str, Any], tools: Mapping[str, ToolSpec]) -> Agent:
+    """Another agent: its replies are those that say so (`by`)."""
+    return Agent(
+        name,
+        tools={tool: tools[tool] for tool in spec.get("tools", ())},
+        script=_script(case, name),
+        limit=spec.get("limit"),
+        handoffs=tuple(spec.get("handoffs", ())),
+    )
+
+
+def _script(case: Mapping[str, Any], agent: str | None) -> tuple[Entry, ...]:
+    entries = [_entry(reply) for reply in _numbered(case) if reply.get("by") == agent]
+    if case.get("then") == "repeat" and agent is None:
         last = entries[-1]
         entries[-1] = (
-            ScriptedReply(last.reply, repeat=FOREVER)
+            replace(last, repeat=FOREVER)
             if isinstance(last, ScriptedReply)
             else ScriptedFault(last.fault, repeat=FOREVER)
         )
-    tools = {tool["name"]: _tool(tool) for tool in case["all_tools"]}
-    return Scenario(case["id"], ("go",), system=case.get("system"), tools=tools, script=tuple(entries))
+    return tuple(entries)
+
+
+def _decision(said: Mapping[str, Any]) -> Decision:
+    """One answer of a resume: `{approve: id}`, `{reject: id, message: text}` or `{edit: id, input: {…}}`."""
+    kinds: tuple[Literal["approve", "reject", "edit"], ...] = ("approve", "reject", "edit")
+    kind = next(kind for kind in kinds if kind in said)
+    return Decision(kind, said[kind], said.get("message"), said.get("input"))
 
 
 def _numbered(case: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -104,7 +144,7 @@ def _adder(keys: list[str]) -> Callable[..., Any]:
 
 
 def _tool(tool: Mapping[str, Any]) -> ToolSpec:
-    schema = tool.get("schema", {"type": "object", "properties": {}})
+    schema = tool.get("schema", _AGENT_INPUT if "agent" in tool else {"type": "object", "properties": {}})
     if "returns_each" in tool:
         outcomes = tuple(map(_outcome, tool["returns_each"]))
     elif "raises" in tool:
@@ -118,10 +158,12 @@ def _tool(tool: Mapping[str, Any]) -> ToolSpec:
         tool.get("description", ""),
         schema,
         outcomes,
+        (float(tool.get("seconds", 0.0)),),
         approval=_approval(tool),
         client=tool.get("execute") == "client",
         return_direct=bool(tool.get("return_direct")),
         server=bool(tool.get("server")),
+        agent=tool.get("agent"),
         problem=input_check(schema),
     )
 
@@ -153,8 +195,16 @@ def _entry(reply: Mapping[str, Any]) -> Entry:
         return ScriptedFault(
             Fault(error["status"], error.get("type", ""), error.get("message", ""), error.get("retry_after"))
         )
-    blocks = tuple(_blocks(reply))
-    whole = Reply(blocks, _stop(reply, blocks))
+    told = tuple(_blocks(reply))
+    blocks = tuple(block for block in told if not _is_output(block))
+    whole = Reply(blocks, _stop(reply, told))
+    if len(blocks) < len(told):
+        outputs = [
+            (at, OutputBlock(json.loads(b.arguments)))
+            for at, b in enumerate(told)
+            if isinstance(b, ToolCall) and _is_output(b)
+        ]
+        return ScriptedReply(whole, extras=tuple(outputs))
     return ScriptedFault(_broken(reply["broken"], whole)) if "broken" in reply else ScriptedReply(whole)
 
 
@@ -168,9 +218,14 @@ def _broken(how: Mapping[str, Any], whole: Reply) -> Fault:
     return Fault(200, after_characters=how["after"], disconnect=how["how"], partial=whole)
 
 
+def _is_output(block: Block) -> bool:
+    """A call of the tool by which the SDK asks for structured output, whatever its name."""
+    return isinstance(block, ToolCall) and block.name == "OUTPUT"
+
+
 def _stop(reply: Mapping[str, Any], blocks: tuple[Block, ...]) -> str | None:
     if "stop" in reply:
-        stop = reply["stop"]
+        stop: str | dict[str, str] | None = reply["stop"]
         return stop["raw"] if isinstance(stop, dict) else stop
     if any(isinstance(b, Refusal) for b in blocks):
         return "refusal"

@@ -78,7 +78,7 @@ def as_sent(reply: Reply, wire: str, *, stream: bool) -> Reply:
     usage = reply.usage or Usage()
     seen = see(reply, wire, stream)
     if wire == ANTHROPIC:
-        return Reply(tuple(_claude(seen.reply, reply)), reply.stop_reason, usage)
+        return Reply(tuple(_claude(seen.reply, reply, stream=stream)), reply.stop_reason, usage)
     if wire == CHAT:
         said: list[Block] = [Text(seen.text)] if any(isinstance(block, Text) for block in reply.blocks) else []
         if seen.refusal is not None:
@@ -93,13 +93,11 @@ def _has_refusal(reply: Reply) -> bool:
     return any(isinstance(block, Refusal) for block in reply.blocks)
 
 
-def _claude(seen: Reply, reply: Reply) -> Iterator[Block]:
+def _claude(seen: Reply, reply: Reply, *, stream: bool) -> Iterator[Block]:
     category = next((block.category for block in reply.blocks if isinstance(block, Refusal)), None)
     told: list[Block] = []
     for block in seen.blocks:
-        if isinstance(block, Refusal):
-            told += [Text(block.text)] if block.text else []
-        elif isinstance(block, ToolCall | ServerCall) and seen is not reply:
+        if isinstance(block, ToolCall | ServerCall) and not stream:
             told.append(replace(block, arguments=json.dumps(json.loads(block.arguments))))
         else:
             told.append(block)

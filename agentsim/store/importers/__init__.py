@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from agentsim.errors import TranscriptError, UsageError
-from agentsim.store.importers.source import Shape, Source, open_source, shape_of
+from agentsim.store.importers.source import Shape, Source, glimpse, open_source, shape_of
 from agentsim.store.recording import Recording
 
 __all__ = ["FORMATS", "Importer", "read", "recognise", "supported"]
@@ -134,10 +134,11 @@ def _shape(source: Source) -> Shape:
 
 
 def _fitting(shape: Shape) -> Importer | None:
+    seen = glimpse(shape.value)
     for importer in _importers():
         if shape.kind in importer.kinds:
             try:
-                if importer.fits(shape.value):
+                if importer.fits(seen):
                     return importer
             except (AttributeError, LookupError, TypeError, RecursionError):
                 continue

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from agentsim.core.events import Fault
 from agentsim.core.messages import Block, Text, Thinking
 from agentsim.store.importers import Importer
 from agentsim.store.importers.ai_sdk import ai_sdk_usage, finish_reason
@@ -13,7 +12,7 @@ from agentsim.store.importers.any_message import ai_sdk_parts, messages_of, said
 from agentsim.store.importers.blocks import as_dict, as_list, text_of
 from agentsim.store.importers.chat_messages import declared_tools
 from agentsim.store.importers.exchanges import Asked
-from agentsim.store.importers.said import CHAT, Said
+from agentsim.store.importers.said import CHAT, Said, failed
 from agentsim.store.importers.source import Shape, Source
 from agentsim.store.importers.threads import Threads
 from agentsim.store.recording import Recording
@@ -31,7 +30,7 @@ def _loaded(value: Any) -> dict[str, Any]:
 def _answer(step: dict[str, Any]) -> Said:
     output = _loaded(step.get("output"))
     if step.get("error") and not (output.get("content") or output.get("finishReason")):
-        return Said(fault=Fault(None, "api_error", str(step["error"])[:500]))
+        return failed(str(step["error"]))
     blocks: list[Block] = said_blocks(ai_sdk_parts(output.get("content")))
     blocks += [Thinking(text_of(as_dict(p).get("text")) or "") for p in as_list(output.get("reasoningParts"))]
     blocks += [Text(text_of(as_dict(p).get("text")) or "") for p in as_list(output.get("textParts"))]

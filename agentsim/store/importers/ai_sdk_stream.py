@@ -120,20 +120,20 @@ class _Stream:
         self.blocks, self.results, self.raw, self.usage, self.begun = [], [], None, None, False
 
 
-def _recording(chunks: Iterable[tuple[int, Any]], source: Source) -> Recording:
+def _recording(chunks: Iterable[tuple[int, Any]], source: Source, name: str) -> Recording:
     stream = _Stream(source)
     for place, chunk in chunks:
         stream.take(as_dict(chunk), place)
     stream.close()
     conversation = stream.builder.conversation()
     missing = any(origin.raw is None for origin in conversation.origins)
-    return Recording(UI.name, (conversation,), {}, ("the prompt is not recorded",), (STOP_REASONS,) if missing else ())
+    return Recording(name, (conversation,), {}, ("the prompt is not recorded",), (STOP_REASONS,) if missing else ())
 
 
 def _read_ui(source: Source, shape: Shape) -> Recording:
     if shape.kind == "events":
-        return _recording(enumerate(events_of(source.whole()), 1), source)
-    return _recording(source.records() if shape.kind == "lines" else enumerate(shape.value, 1), source)
+        return _recording(enumerate(events_of(source.whole()), 1), source, UI.name)
+    return _recording(source.records() if shape.kind == "lines" else enumerate(shape.value, 1), source, UI.name)
 
 
 def _fits_ui(value: Any) -> bool:
@@ -170,7 +170,7 @@ def _read_data(source: Source, shape: Shape) -> Recording:
             chunks.append((number, chunk))
         else:
             source.skip(f"part of type {code[:20]!r}")
-    return _recording(chunks, source)
+    return _recording(chunks, source, DATA.name)
 
 
 def _fits_data(value: Any) -> bool:

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-from agentsim.store.importers.source import LARGEST, RATIO, SMALL, Source
+from agentsim.store.importers.source import Source, sensible
 
 ZSTANDARD = 93
 MOST_MEMBERS = 100_000
@@ -41,8 +41,7 @@ class Members:
 
     def __init__(self, source: Source, archive: zipfile.ZipFile) -> None:
         self._source, self._archive = source, archive
-        packed = len(source.whole())
-        self._left = LARGEST if packed * RATIO > LARGEST else max(SMALL, packed * RATIO)
+        self._left = sensible(source.whole())
 
     def named(self, prefix: str, suffix: str) -> Iterator[zipfile.ZipInfo]:
         """Members by the beginning and the end of their name, in order of names."""

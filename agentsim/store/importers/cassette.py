@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from agentsim.store.importers.source import Source
+from agentsim.store.importers.source import Source, reason
 
-_TOP = re.compile(rb"^(interactions|requests|responses):", re.MULTILINE)
+_TOP = re.compile(rb"^(interactions|http_interactions|requests|responses|messages):", re.MULTILINE)
+_SCENARIO = re.compile(rb"^[\"']?agentsim[\"']?:", re.MULTILINE)
 
 
 def is_cassette(head: bytes) -> bool:
-    """Whether this is the beginning of a cassette in YAML."""
-    return bool(_TOP.search(head))
+    """Whether this is the beginning of a recording in YAML, and not of a scenario."""
+    return bool(_TOP.search(head)) and not _SCENARIO.search(head)
 
 
 def load_yaml(source: Source) -> Any:
@@ -29,7 +30,7 @@ def load_yaml(source: Source) -> Any:
         line = error.problem_mark.line + 1 if error.problem_mark else 0
         raise source.error(f"broken YAML: {error.problem or error.context}", line) from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise source.error(f"broken YAML: {' '.join(str(error).split())[:200]}") from None
+        raise source.error(f"broken YAML: {' '.join(reason(error).split())[:200]}") from None
 
 
 def _loader() -> Any:

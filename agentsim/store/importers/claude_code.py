@@ -18,7 +18,14 @@ from agentsim.store.importers.source import Shape, Source
 from agentsim.store.recording import STOP_REASONS, Recording
 
 #: Texts that the harness wrote into the user's message: slash commands, their output, reminders.
-_HARNESS = ("<command-", "<local-command-", "<system-reminder>", "<bash-", "Caveat: The messages below")
+_HARNESS = (
+    "<command-",
+    "<local-command-",
+    "<system-reminder>",
+    "<bash-",
+    "Caveat: The messages below",
+    "[Request interrupted",
+)
 
 
 class _Thread:
@@ -32,7 +39,6 @@ class _Thread:
         self.raw: str | None = None
         self.usage: Usage | None = None
         self.place = 0
-        #: messages of the history at which each line stands, for lines that later ones may hang on to.
         self.last_reply_at = 0
 
     def close(self) -> None:
@@ -49,9 +55,17 @@ class _Thread:
         self.after = []
 
     @property
+    def replied(self) -> int:
+        """How many messages the history has up to the last reply, be it still open."""
+        if self.key is None:
+            return self.last_reply_at
+        return len(self.builder.history) + bool(self.builder.waiting) + 1
+
+    @property
     def position(self) -> int:
-        """How many messages the history has once everything so far is in it."""
-        return len(self.builder.history) + (self.key is not None) + bool(self.after)
+        """How many it has once everything so far is in it."""
+        whole = len(self.builder.history) + bool(self.builder.waiting) if self.key is None else self.replied
+        return whole + bool(self.after)
 
 
 class _Session:
@@ -67,7 +81,8 @@ class _Session:
         self.name = ""
         self.all_side = True
         self.said: set[int] = set()
-        self.tasks: dict[str, str] = {}
+        #: calls of subagents that no side chain has taken up yet
+        self.tasks: list[str] = []
 
     def line(self, number: int, record: dict[str, Any]) -> None:
         """Take one line."""
@@ -77,8 +92,8 @@ class _Session:
             self._compact(record)
         elif kind in ("user", "assistant") and isinstance(message, dict | str):
             self._message(number, kind, record, message if isinstance(message, dict) else {"content": message})
-        elif kind is None and isinstance(message, dict) and message.get("role") in ("user", "assistant"):
-            self._message(number, message["role"], record, message)
+        elif kind is None and isinstance(message, dict) and (role := _role(message)):
+            self._message(number, role, record, message)
         else:
             self._skip(kind, record)
             self._follow(record)
@@ -124,7 +139,11 @@ class _Session:
         blocks = reply_blocks(claude_parts(message.get("content")))
         raw = text_of(message.get("stop_reason"))
         if key == thread.key:
-            thread.blocks += [block for block in blocks if not _repeated(block, thread.blocks)]
+            fresh = [block for block in blocks if not _repeated(block, thread.blocks)]
+            if blocks and not fresh:
+                self._forget_repeats(thread)
+            self._note_tasks(fresh)
+            thread.blocks += fresh
             thread.raw = raw or thread.raw
             thread.usage = usage(message.get("usage")) or thread.usage
             return
@@ -135,16 +154,21 @@ class _Session:
         thread.close()
         thread.key, thread.blocks, thread.raw = key, list(blocks), raw
         thread.usage, thread.place = usage(message.get("usage")), number
-        for block in blocks:
-            if isinstance(block, ToolCall):
-                self.tasks[block.id] = block.name
+        self._note_tasks(blocks)
+
+    def _note_tasks(self, blocks: Iterable[Block]) -> None:
+        self.tasks += [b.id for b in blocks if isinstance(b, ToolCall) and b.name in ("Task", "Agent")]
 
     def _again(self, thread: _Thread, key: str, blocks: tuple[Block, ...], raw: str | None) -> None:
         """A reply that is long over: a resumed session repeats it, or its last blocks come late."""
         thread.builder.amend(key, blocks, raw)
-        repeated = [part for part, _ in thread.after if isinstance(part, Text) and hash(part.text) in self.said]
-        if repeated and len(repeated) == len(thread.after):
-            thread.after = []
+        self._forget_repeats(thread)
+
+    def _forget_repeats(self, thread: _Thread) -> None:
+        """What stands before a repeated reply and was said before, is repeated too."""
+        thread.after = [
+            (p, typed) for p, typed in thread.after if not (isinstance(p, Text) and hash(p.text) in self.said)
+        ]
         self.source.skip("line of a reply that was written before")
 
     # -- what the user says -------------------------------------------------------------------------------------
@@ -189,8 +213,7 @@ class _Session:
             return False
         if thread is not self.main:
             return True
-        begins = thread.last_reply_at if thread.key is None else len(thread.builder.history) + 1
-        return position < begins
+        return position < thread.replied
 
     def _branch(self, thread: _Thread, position: int) -> _Thread:
         thread.close()
@@ -208,7 +231,10 @@ class _Session:
             return known[0]
         if known is None and self.all_side and self.threads:
             return self.threads[-1]
-        return self._new("side chain")
+        thread = self._new("side chain")
+        if self.tasks:
+            thread.builder.parent = self.tasks.pop(0)
+        return thread
 
     def _new(self, name: str, history: Iterable[Any] = (), *, shared: bool = False) -> _Thread:
         thread = _Thread(ConversationBuilder(name, messages=tuple(history), shared=shared))
@@ -225,9 +251,19 @@ class _Session:
         self.notes[text] = self.notes.get(text, 0) + 1
 
 
+def _role(message: dict[str, Any]) -> str | None:
+    """Who speaks in a line without a type; logs that only count tokens leave out all but the usage."""
+    role = message.get("role")
+    if role in ("user", "assistant"):
+        return str(role)
+    return "assistant" if role is None and isinstance(message.get("usage"), dict) else None
+
+
 def _repeated(block: Block, blocks: list[Block]) -> bool:
-    """Whether a call stands in the reply already; texts may well come twice."""
-    return isinstance(block, ToolCall) and any(isinstance(b, ToolCall) and b.id == block.id for b in blocks)
+    """Whether a block stands in the reply already."""
+    if isinstance(block, ToolCall):
+        return any(isinstance(b, ToolCall) and b.id == block.id for b in blocks)
+    return block in blocks
 
 
 def _is_result(record: dict[str, Any]) -> bool:
@@ -268,7 +304,9 @@ def _is_line(value: Any) -> bool:
 
 def _is_session_line(value: Any) -> bool:
     """A line that no other format has: the SDK's frames have a message too, but say whose work they are."""
-    keys = {"uuid", "sessionId", "parentUuid", "isSidechain", "requestId"}
+    keys = {"uuid", "sessionId", "parentUuid", "isSidechain", "requestId", "costUSD"}
+    if isinstance(value, dict) and "type" not in value and keys & value.keys():
+        return isinstance(as_dict(value.get("message")).get("usage"), dict)
     return _is_line(value) and bool(keys & value.keys()) and "parent_tool_use_id" not in value
 
 

@@ -100,11 +100,9 @@ def _is_frame(value: Any) -> bool:
 
 
 def _fits(value: Any) -> bool:
-    if isinstance(value, dict):
-        entries = as_list(value.get("messages"))
-        return any("direction" in as_dict(e) and _is_frame(as_dict(e).get("message")) for e in entries)
-    frames = [as_dict(v).get("message") if "direction" in as_dict(v) else v for v in as_list(value)]
-    telling = ("parent_tool_use_id", "session_id", "request_id", "request")
+    entries = as_list(value.get("messages")) if isinstance(value, dict) else as_list(value)
+    frames = [as_dict(v).get("message") if "direction" in as_dict(v) else v for v in entries]
+    telling = ("parent_tool_use_id", "session_id", "request_id", "request", "response")
     return sum(_is_frame(f) and any(key in as_dict(f) for key in telling) for f in frames) * 2 >= len(frames) > 0
 
 

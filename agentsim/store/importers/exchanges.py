@@ -10,11 +10,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-import gzip
-import io
 import json
 import re
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,7 +21,7 @@ from agentsim.core.messages import Message, ToolResult
 from agentsim.store.importers import chat_messages, claude_messages, responses_items
 from agentsim.store.importers.blocks import as_dict, as_list, claude_parts, text_of
 from agentsim.store.importers.said import ANTHROPIC, CHAT, RESPONSES, Said, error_of, said, wire_of_body
-from agentsim.store.importers.source import LARGEST, Source
+from agentsim.store.importers.source import GZIP, Source, gunzip, sensible
 from agentsim.store.importers.streams import events_of, said_in, wire_of_events
 from agentsim.store.importers.threads import Threads
 from agentsim.store.recording import Declared, Recording
@@ -261,14 +258,14 @@ def _joined(pieces: list[str]) -> str | bytes:
 
 def _unpacked(body: bytes) -> bytes:
     """Decompressed, by the bytes' own word: recorders decompress bodies and keep the header."""
-    try:
-        if body.startswith(b"\x1f\x8b"):
-            with gzip.GzipFile(fileobj=io.BytesIO(body)) as file:
-                return file.read(LARGEST // 4)
-        if body[:1] == b"\x78" and len(body) > 2 and (body[0] << 8 | body[1]) % 31 == 0:
-            return zlib.decompressobj().decompress(body, LARGEST // 4)
-    except (OSError, EOFError, zlib.error):
-        return b""
+    is_zlib = body[:1] == b"\x78" and len(body) > 2 and (body[0] << 8 | body[1]) % 31 == 0
+    if body.startswith(GZIP) or is_zlib:
+        most = sensible(body, 1 << 20)
+        try:
+            plain = gunzip(body, most + 1)
+        except ValueError:
+            return b""
+        return plain if len(plain) <= most else b""
     return body
 
 

@@ -9,14 +9,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from agentsim.core.events import Fault
 from agentsim.store.importers import Importer
 from agentsim.store.importers.any_message import messages_of, said_blocks, spoken
 from agentsim.store.importers.blocks import as_dict, as_list, text_of, usage
 from agentsim.store.importers.chat_messages import declared_tools
 from agentsim.store.importers.exchanges import Asked
 from agentsim.store.importers.langchain_messages import is_message, read
-from agentsim.store.importers.said import CHAT, Said, said, wire_of_body
+from agentsim.store.importers.said import CHAT, Said, failed, said, wire_of_body
 from agentsim.store.importers.source import Shape, Source
 from agentsim.store.importers.threads import Threads
 from agentsim.store.recording import STOP_REASONS, Recording
@@ -103,7 +102,7 @@ def _asked(run: dict[str, Any]) -> Asked:
 def _answer(run: dict[str, Any]) -> Said:
     outputs = _loaded(run.get("outputs"))
     if run.get("error") and not outputs:
-        return Said(fault=Fault(None, "api_error", str(run["error"])[:500]))
+        return failed(str(run["error"]))
     body = as_dict(outputs)
     generations = as_list(body.get("generations"))
     if generations:

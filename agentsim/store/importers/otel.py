@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from agentsim.core.events import Fault
 from agentsim.core.messages import Message, Text, Usage
 from agentsim.store.importers import Importer
 from agentsim.store.importers.any_message import ai_sdk_parts, messages_of, said_blocks, spoken
@@ -17,7 +16,7 @@ from agentsim.store.importers.blocks import as_dict, as_list, number, text_of
 from agentsim.store.importers.chat_messages import declared_tools
 from agentsim.store.importers.exchanges import Asked
 from agentsim.store.importers.otel_spans import Span, has_model_attribute, indexed, loaded, spans_of
-from agentsim.store.importers.said import CHAT, Said
+from agentsim.store.importers.said import CHAT, Said, failed
 from agentsim.store.importers.source import Shape, Source
 from agentsim.store.importers.threads import Threads
 from agentsim.store.recording import STOP_REASONS, Declared, Recording
@@ -96,7 +95,7 @@ def _whole(value: Any) -> int | None:
 def _failed(span: Span, said: Said) -> Said:
     if (span.failed is not None or span.attributes.get("error.type")) and not said.blocks and said.raw is None:
         kind = text_of(span.attributes.get("error.type")) or "api_error"
-        return Said(fault=Fault(None, kind, span.failed or ""))
+        return failed(span.failed or "", kind)
     return said
 
 

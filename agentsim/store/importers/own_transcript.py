@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from agentsim.core.events import Event, ModelReplied
@@ -27,6 +28,7 @@ def _read(source: Source, shape: Shape) -> Recording:
             continue
         try:
             event = event_from_data(value)
+            _check(event)
         except (TranscriptError, ValueError, AttributeError, LookupError, TypeError) as error:
             source.skip_line(number, error)
             continue
@@ -34,6 +36,24 @@ def _read(source: Source, shape: Shape) -> Recording:
         if isinstance(event, ModelReplied):
             origins.append(Origin(event.reply.stop_reason, number))
     return Recording(IMPORTER.name, (Conversation(Transcript(events), tuple(origins)),))
+
+
+#: Fields that are texts wherever they stand; an event's own reader takes what it is given.
+_TEXTS = {"id", "name", "arguments", "text", "thinking", "signature", "call_id", "kind", "role"}
+
+
+def _check(value: Any) -> None:
+    """Raises TypeError where a field of an event is of a wrong type."""
+    if isinstance(value, tuple):
+        for item in value:
+            _check(item)
+    elif dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):
+            inner = getattr(value, field.name)
+            optional = field.name == "stop_reason" and inner is not None
+            if (field.name in _TEXTS or optional) and not isinstance(inner, str):
+                raise TypeError(f"{field.name} of {type(value).__name__} is no text")
+            _check(inner)
 
 
 def _fits(value: Any) -> bool:

@@ -32,6 +32,7 @@ CLIENT_CALLS = (
     "computer_call",
 )
 _MODEL_MADE = ("reasoning", "compaction", "program")
+_OTHERS = ("item_reference", "mcp_list_tools", "mcp_approval_request")
 _TEXTS = ("input_text", "output_text", "text", "summary_text")
 
 
@@ -62,9 +63,7 @@ def is_item(value: Any) -> bool:
     kind = kind_of(value)
     if kind == "message":
         return value.get("role") in ("user", "assistant", "system", "developer") and "tool_calls" not in value
-    return (
-        kind in _MODEL_MADE or is_result(value) or kind in ("item_reference", "mcp_list_tools", "mcp_approval_request")
-    )
+    return is_model_made(value) or is_result(value) or kind in _OTHERS
 
 
 def is_telling(value: Any) -> bool:

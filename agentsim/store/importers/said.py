@@ -77,6 +77,22 @@ def error_of(body: Any, status: int | None, retry_after: float | None = None) ->
     return Fault(status, kind, message, retry_after)
 
 
+#: HTTP statuses of errors whose type alone is recorded.
+_STATUSES = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "rate_limit_error": 429,
+    "overloaded_error": 529,
+}
+
+
+def failed(message: str, kind: str = "api_error") -> Said:
+    """A request that failed, as logs tell it that keep no status."""
+    return Said(fault=Fault(_STATUSES.get(kind, 500), kind, message[:500]))
+
+
 def _claude(body: dict[str, Any]) -> Said:
     blocks = list(reply_blocks(claude_parts(body.get("content"))))
     category = text_of(as_dict(body.get("stop_details")).get("category"))

@@ -5,12 +5,12 @@ Everything here assumes the worst of its input: compressed bombs, nesting withou
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -43,6 +43,7 @@ class Source:
     path: Path | None = None
     data: bytes | None = None
     skipped: dict[str, int] = field(default_factory=dict)
+    broken: int = 0
 
     def error(self, message: str, line: int = 0) -> TranscriptError:
         """A TranscriptError that names this file."""
@@ -88,7 +89,7 @@ class Source:
             try:
                 yield number, json.loads(line)
             except (ValueError, RecursionError) as error:
-                self.skip_line(number, error)
+                self.skip_line(number, _error_of(line) or error)
 
     def skip(self, what: str) -> None:
         """Count something that is not read."""
@@ -96,14 +97,23 @@ class Source:
 
     def skip_line(self, number: int, error: Exception) -> None:
         """Name a line that can't be read; the first few by number."""
-        broken = sum(key.startswith("broken line") for key in self.skipped)
-        self.skip(f"broken line {number}: {reason(error)}" if broken < 5 else "further broken lines")
+        self.broken += 1
+        self.skip(f"broken line {number}: {reason(error)}" if self.broken <= 5 else "further broken lines")
 
     def _open(self) -> BinaryIO:
         if self.data is not None:
             return io.BytesIO(self.data)
         assert self.path is not None
         return self.path.open("rb")
+
+
+def _error_of(line: bytes) -> Exception | None:
+    """What is wrong with a line by itself: with its line end, a text that is cut is told as one with a control character."""
+    try:
+        json.loads(line.rstrip())
+    except (ValueError, RecursionError) as error:
+        return error
+    return None
 
 
 def reason(error: Exception) -> str:
@@ -149,15 +159,40 @@ def unfold(data: bytes, source: Source) -> bytes:
     Raises:
         TranscriptError: it unfolds to more than is sensible, or is cut or broken.
     """
-    limit = LARGEST if len(data) * RATIO > LARGEST else max(SMALL, len(data) * RATIO)
+    most = sensible(data)
     try:
-        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            plain = file.read(limit + 1)
-    except (OSError, EOFError, zlib.error) as error:
+        plain = gunzip(data, most + 1)
+    except ValueError as error:
         raise source.error(f"broken gzip data: {error}") from None
-    if len(plain) > limit:
-        raise source.error(f"{len(data)} bytes of gzip unfold to more than {limit}: refused")
+    if len(plain) > most:
+        raise source.error(f"{len(data)} bytes of gzip unfold to more than {most}: refused")
     return plain
+
+
+def sensible(data: bytes, small: int = SMALL) -> int:
+    """How many bytes compressed data may unfold to."""
+    return min(LARGEST, max(small, len(data) * RATIO))
+
+
+def gunzip(data: bytes, most: int) -> bytes:
+    """Decompress gzip or zlib data up to `most` bytes.
+
+    Raises:
+        ValueError: it is cut or broken.
+    """
+    out: list[bytes] = []
+    while data and most > 0:
+        decompressor = zlib.decompressobj(zlib.MAX_WBITS | 32)
+        try:
+            plain = decompressor.decompress(data, most)
+        except zlib.error as error:
+            raise ValueError(str(error)) from None
+        out.append(plain)
+        most -= len(plain)
+        if not decompressor.eof and most > 0:
+            raise ValueError("it ends too early")
+        data = decompressor.unused_data if decompressor.unused_data.startswith(GZIP) else b""
+    return b"".join(out)
 
 
 @dataclass(slots=True)
@@ -252,15 +287,23 @@ def describe(value: Any) -> str:
     if isinstance(value, dict):
         return f"a JSON object with {_keys(value)}"
     if isinstance(value, list):
-        if not value:
-            return "an empty JSON list"
-        return f"a JSON list of {len(value)}, the first {describe(value[0]).replace('a JSON', 'an', 1)}"
+        first = f", the first {describe(value[0]).replace('a JSON o', 'an o').replace('JSON ', '')}" if value else ""
+        return f"a JSON list of {len(value)}{first}" if value else "an empty JSON list"
     return f"a JSON {type(value).__name__}"
 
 
 def _describe_lines(sample: list[Any]) -> str:
     first = next((value for value in sample if isinstance(value, dict)), None)
     return f"JSON lines, the first an object with {_keys(first)}" if first is not None else "JSON lines without objects"
+
+
+def glimpse(value: Any, depth: int = 5) -> Any:
+    """As much of a value as is looked at to recognise it: the beginnings of long lists."""
+    if depth and isinstance(value, list):
+        return [glimpse(item, depth - 1) for item in value[:SAMPLE]]
+    if depth and isinstance(value, dict):
+        return {key: glimpse(item, depth - 1) for key, item in islice(value.items(), 5 * SAMPLE)}
+    return value
 
 
 def _keys(value: dict[str, Any]) -> str:

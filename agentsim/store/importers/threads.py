@@ -21,6 +21,8 @@ class _Thread:
     def __init__(self, builder: ConversationBuilder) -> None:
         self.builder = builder
         self.sent: list[Message] = []
+        #: what `sent` is compared by
+        self.essence: list[Essence] = []
         self.reply: Reply | None = None
         self.failed = False
         self.open: set[str] = set()
@@ -64,7 +66,8 @@ class Threads:
     def take(self, asked: Asked, said: Said, place: int) -> None:
         """Take a request and its answer."""
         messages = join(asked.messages)
-        thread = self._by_id(asked) or self._continued(messages) or self._answers(messages)
+        essence = list(map(_essence, messages))
+        thread = self._by_id(asked) or self._continued(messages, essence) or self._answers(messages, essence)
         if thread is None:
             thread = self._begin(messages)
         builder = thread.builder
@@ -72,7 +75,7 @@ class Threads:
         for name, tool in asked.declared.items():
             builder.declared.setdefault(name, tool)
         builder.request()
-        thread.sent = messages
+        thread.sent, thread.essence = messages, essence
         thread.took(said, place)
         if said.id is not None and said.fault is None:
             self._replies[said.id] = thread, len(builder.history)
@@ -99,9 +102,9 @@ class Threads:
         self._threads.append(fork)
         return fork
 
-    def _continued(self, messages: list[Message]) -> _Thread | None:
+    def _continued(self, messages: list[Message], essence: list[Essence]) -> _Thread | None:
         """The conversation whose last request, and the reply to it, this one begins with; the longest of several."""
-        found = [thread for thread in self._threads if _continues(thread, messages)]
+        found = [thread for thread in self._threads if _continues(thread, messages, essence)]
         if not found:
             return None
         thread = max(reversed(found), key=lambda t: len(t.sent))
@@ -116,14 +119,14 @@ class Threads:
         self._add(thread, rest, names)
         return thread
 
-    def _answers(self, messages: list[Message]) -> _Thread | None:
+    def _answers(self, messages: list[Message], essence: list[Essence]) -> _Thread | None:
         """The history was rewritten, but a call of a conversation is answered in it."""
         results = {part.call_id for m in messages for part in m.content if isinstance(part, ToolResult)}
         for thread in reversed(self._threads):
             if thread.open & results - self._answered and thread.reply is not None:
                 fresh = _tail(messages)
                 kept = 0
-                while kept < min(len(thread.sent), len(messages)) and _alike(thread.sent[kept], messages[kept]):
+                while kept < min(len(thread.sent), len(messages)) and _alike(thread.essence[kept], essence[kept]):
                     kept += 1
                 thread.builder.rewrite(
                     min(kept, len(thread.builder.history)), messages[kept : len(messages) - len(fresh)]
@@ -170,9 +173,9 @@ def _tail(messages: list[Message]) -> list[Message]:
     return messages[at:]
 
 
-def _continues(thread: _Thread, messages: list[Message]) -> bool:
+def _continues(thread: _Thread, messages: list[Message], essence: list[Essence]) -> bool:
     sent = thread.sent
-    if not sent or len(messages) < len(sent) or not all(map(_alike, sent, messages)):
+    if not sent or len(messages) < len(sent) or not all(map(_alike, thread.essence, essence)):
         return False
     if len(messages) == len(sent):
         grown = sent[-1].role == "assistant" and len(messages[-1].content) > len(sent[-1].content)
@@ -182,25 +185,25 @@ def _continues(thread: _Thread, messages: list[Message]) -> bool:
     return messages[len(sent)].role == "assistant" and thread.reply is not None
 
 
-def _alike(one: Message, other: Message) -> bool:
+#: Role, text, and the calls' names, or a mark for each result: what clients send back as it was.
+Essence = tuple[str, str, tuple[str, ...]]
+
+
+def _alike(one: Essence, other: Essence) -> bool:
     """Whether two messages are the same, as far as clients send back what they got: ids, thoughts and layout may differ."""
-    if one.role != other.role:
-        return False
-    texts, calls = zip(_essence(one), _essence(other), strict=True)
-    if one.role == "user":
-        return texts[0] == texts[1] and calls[0] == calls[1]
-    shorter, longer = sorted(calls, key=len)
+    if one == other or one[0] != other[0] or one[0] == "user":
+        return one == other
+    shorter, longer = sorted((one[2], other[2]), key=len)
     if longer[: len(shorter)] != shorter:
         return False
-    return texts[0] in texts[1] or texts[1] in texts[0] or bool(shorter)
+    return one[1] in other[1] or other[1] in one[1] or bool(shorter)
 
 
-def _essence(message: Message) -> tuple[str, list[str]]:
+def _essence(message: Message) -> Essence:
     text = "".join(part.text.strip() for part in message.content if isinstance(part, Text | Refusal))
-    calls = [part.name for part in message.content if isinstance(part, ToolCall)]
     if message.role == "user":
-        calls = ["result" for part in message.content if isinstance(part, ToolResult)]
-    return text, calls
+        return "user", text, tuple("result" for part in message.content if isinstance(part, ToolResult))
+    return "assistant", text, tuple(part.name for part in message.content if isinstance(part, ToolCall))
 
 
 def _names(message: Message, reply: Reply) -> dict[str, str]:

@@ -1,4 +1,5 @@
-"""VCR cassettes in YAML or JSON: VCR.py's `interactions`, and LangChain's parallel lists `requests` and `responses`.
+"""VCR cassettes in YAML or JSON: VCR.py's `interactions`, Ruby's `http_interactions`, and LangChain's parallel lists `requests` and
+`responses`.
 
 A body is `parsed_body`, a text, base64 of a text or of gzip, or a mapping of one of those; each side for itself. Other recorders
 write websocket frames and gRPC samples under the same top key: those are refused by name.
@@ -45,7 +46,7 @@ def _exchange(request: dict[str, Any], response: dict[str, Any]) -> Exchange:
 
 
 def _interactions(value: dict[str, Any], source: Source) -> Iterator[Exchange]:
-    for entry in as_list(value["interactions"]):
+    for entry in as_list(value.get("interactions", value.get("http_interactions"))):
         entry = as_dict(entry)
         if isinstance(entry.get("request"), dict) and isinstance(entry.get("response"), dict):
             yield _exchange(entry["request"], entry["response"])
@@ -63,7 +64,7 @@ def _named(entry: dict[str, Any]) -> str:
 
 def _read(source: Source, shape: Shape) -> Recording:
     value = shape.value
-    if "interactions" in value:
+    if "interactions" in value or "http_interactions" in value:
         return recording_of(_interactions(value, source), source, "vcr")
     requests, responses = as_list(value["requests"]), as_list(value["responses"])
     if len(requests) != len(responses):
@@ -76,7 +77,7 @@ def _read(source: Source, shape: Shape) -> Recording:
 def _fits(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
-    if isinstance(value.get("interactions"), list):
+    if isinstance(value.get("interactions", value.get("http_interactions")), list):
         return True
     requests = value.get("requests")
     return (

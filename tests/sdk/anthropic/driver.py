@@ -13,6 +13,8 @@ OPTIONS = ("run_tools_eagerly", "thread")
 
 def runnable(tools: Tools, spec: Json) -> Any:
     """The tool as a user of this SDK writes it: a typed function, decorated."""
+    if spec.get("execute") == "client":
+        return {"name": spec["name"], "description": spec["description"], "input_schema": spec["schema"]}
     plain = tools.function(spec)
 
     def function(**given: Any) -> Any:

@@ -8,11 +8,13 @@ import { Failure, serve, toZod } from "./node_common.mjs";
 const OPTIONS = ["runToolsEagerly", "thread"];
 
 function runnable(tools, spec) {
+  if (spec.execute === "client") return { name: spec.name, description: spec.description, input_schema: spec.schema };
   return betaZodTool({
     name: spec.name,
     description: spec.description,
     inputSchema: toZod(z, spec.schema),
     run: async (input) => {
+      if (tools.abort?.during === spec.name) tools.gaveUp.abort();
       const value = await tools.run(spec, input);
       if (value instanceof Failure) throw new ToolError(value.text);
       return value;
@@ -30,13 +32,15 @@ function settings(one, tools) {
 }
 
 await serve(async (one, tools) => {
+  Object.assign(tools, { abort: one.abort, gaveUp: new AbortController() });
+  if (one.abort?.before_reply === 1) tools.gaveUp.abort();
   const client = new Anthropic({ apiKey: one.api_key, baseURL: one.base_url });
   const runner = client.beta.messages.toolRunner({
     model: "claude-sonnet-5",
     max_tokens: 1024,
     messages: [{ role: "user", content: one.prompt }],
     ...settings(one, tools),
-  });
+  }, one.abort ? { signal: tools.gaveUp.signal } : {});
   const message = await runner.runUntilDone();
   const finished = message.stop_reason === "end_turn" || message.stop_reason === "stop_sequence";
   return {

@@ -1,7 +1,8 @@
 """The Claude Agent SDK for Python: ``query()`` and ``ClaudeSDKClient``, tools in an in-process MCP server.
 
 The SDK starts its bundled CLI as a process. Its home is a folder that lives as long as the case, its
-built-in tools are off, and nothing of this process's own Claude or Anthropic settings reaches it.
+built-in tools are off, and of this process's environment only what any shell has reaches it: the CLI
+obeys dozens of variables, so that the same script would end differently from machine to machine.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -28,7 +30,7 @@ from py_common import Failure, Json, Tools, error_of, serve
 
 SERVER = "sim"
 
-for name in [name for name in os.environ if name.startswith(("CLAUDE", "ANTHROPIC"))]:
+for name in set(os.environ) - {"LANG", "PATH"}:
     del os.environ[name]
 # Asking the CLI for its version would be one more process for each case.
 os.environ["CLAUDE_AGENT_SDK_SKIP_VERSION_CHECK"] = "1"
@@ -84,17 +86,23 @@ async def messages_of(case: Json, options: ClaudeAgentOptions) -> AsyncIterator[
             yield message
 
 
+def without_estimate(text: str | None) -> str | None:
+    """The CLI's estimate of a prompt's size depends on the machine."""
+    return text and re.sub(r"only ~\d+ tokens", "only ~N tokens", text)
+
+
 def answer_of(result: ResultMessage | None, error: Exception | None) -> Json:
     """The signal is subtype "success" without is_error; ``query()`` raises after any other result."""
     is_answer = result is not None and result.subtype == "success" and not result.is_error
     answer: Json = {"returned": "error" if error else "answer" if is_answer else "stopped"}
-    answer |= {"error": error_of(error) if error else None}
+    told = error_of(error) if error else None
+    answer |= {"error": told and told | {"message": without_estimate(told["message"])}}
     if result is None:
         return answer
     names = ("stop_reason", "terminal_reason", "is_error", "result", "errors", "api_error_status")
     return answer | {
         "finish_reason": result.subtype,
-        "final_text": None if error else result.result,
+        "final_text": None if error else without_estimate(result.result),
         "reported_count": result.num_turns,
         "detail": {name: getattr(result, name, None) for name in names},
     }

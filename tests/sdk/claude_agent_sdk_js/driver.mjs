@@ -1,7 +1,8 @@
 // The Claude Agent SDK for JavaScript: a single-shot `query()` with the tools in an in-process MCP server.
 //
 // The SDK starts its bundled CLI as a process. Its home is a folder that lives as long as the case, its
-// built-in tools are off, and nothing of this process's own Claude or Anthropic settings reaches it.
+// built-in tools are off, and of this process's environment only what any shell has reaches it: the CLI
+// obeys dozens of variables, so that the same script would end differently from machine to machine.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -29,9 +30,9 @@ function mcpServer(tools) {
 }
 
 function environment(one, home) {
-  const inherited = Object.entries(process.env).filter(([name]) => !/^(CLAUDE|ANTHROPIC)/.test(name));
   return {
-    ...Object.fromEntries(inherited),
+    LANG: process.env.LANG ?? "C.UTF-8",
+    PATH: process.env.PATH,
     HOME: home,
     CLAUDE_CONFIG_DIR: join(home, "config"),
     ANTHROPIC_BASE_URL: one.base_url,
@@ -57,6 +58,11 @@ function optionsOf(one, tools, home, abortController) {
   return options;
 }
 
+// The CLI's estimate of a prompt's size depends on the machine.
+function withoutEstimate(error) {
+  return { ...error, message: error.message.replace(/only ~\d+ tokens/, "only ~N tokens") };
+}
+
 // The signal is subtype "success" without is_error; after any other result `query()` throws.
 function answerOf(result, error) {
   const isAnswer = result?.subtype === "success" && !result.is_error;
@@ -65,7 +71,7 @@ function answerOf(result, error) {
     finish_reason: result?.subtype ?? null,
     final_text: error ? null : (result?.result ?? null),
     reported_count: result?.num_turns ?? null,
-    error: error ? errorOf(error) : null,
+    error: error ? withoutEstimate(errorOf(error)) : null,
     detail: result && {
       stop_reason: result.stop_reason,
       terminal_reason: result.terminal_reason,

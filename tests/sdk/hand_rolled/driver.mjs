@@ -68,7 +68,7 @@ await serve(async (one, tools) => {
   const impls = {};
   for (const spec of tools.specs) {
     offered.push({ name: spec.name, description: spec.description, input_schema: spec.schema });
-    impls[spec.name] = (input) => implementation(tools, spec, input);
+    if (spec.execute !== "client") impls[spec.name] = (input) => implementation(tools, spec, input);
   }
   const limit = one.limit === "default" ? [] : [one.limit];
   try {
