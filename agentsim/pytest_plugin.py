@@ -211,9 +211,9 @@ def pytest_runtest_makereport(
     """A failing test shows its transcript; with a report every test does."""
     report = yield
     playing = item.stash.get(_sim_key, None)
-    if playing is not None and call.when == "call":
-        if report.failed or item.config.getoption("--agentsim-report"):
-            report.sections.append((SECTION, _told(playing)))
+    is_told = report.failed or item.config.getoption("--agentsim-report")
+    if playing is not None and call.when == "call" and is_told:
+        report.sections.append((SECTION, _told(playing)))
     return report
 
 

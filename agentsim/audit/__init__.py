@@ -10,13 +10,13 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from agentsim.scenario.catalogue import catalogue, withdrawn
 from agentsim.audit.command import play_to_command
 from agentsim.audit.inprocess import load_target, play_here, play_in_process
 from agentsim.audit.played import Options, Played
 from agentsim.audit.report import Report, Row
 from agentsim.errors import UsageError
 from agentsim.judge.rules import NOT_APPLICABLE, Rule, Verdict, chosen
+from agentsim.scenario.catalogue import catalogue, withdrawn
 from agentsim.scenario.model import Scenario
 
 __all__ = ["Options", "Report", "Row", "audit"]
@@ -83,7 +83,7 @@ def _rows(stem: str, played: Played, rules: Sequence[Rule]) -> list[Row]:
     for rule in rules:
         own = stem in rule.scenarios
         verdict = said.get(rule.name, Verdict(rule.name, NOT_APPLICABLE))
-        if played.trouble is not None and not verdict.failed:
+        if played.trouble is not None and played.stopped is None and not verdict.failed:
             verdict = Verdict(rule.name, NOT_APPLICABLE, played.trouble if own else "")
         elif played.broke is not None and own and not told:
             verdict = Verdict(rule.name, "failed", played.broke)

@@ -125,7 +125,7 @@ def _failing_code(function: FunctionType) -> CodeType:
     space: dict[str, Any] = {}
     exec("\n".join(lines), space)  # the text is made here, of names that are identifiers
     made: Callable[..., Any] = space["outer"](*free)
-    code: CodeType = made.__code__  # type: ignore[attr-defined]
+    code: CodeType = made.__code__
     return code.replace(co_filename=function.__code__.co_filename)
 
 

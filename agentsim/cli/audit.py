@@ -36,7 +36,7 @@ def _progress(stem: str, number: int, count: int) -> None:
 @click.option("--prompt", help="What the agent is asked, in place of the catalogue's prompt.")
 @click.option("--allow-host", "hosts", multiple=True, metavar="HOST", help="A host that the target may reach.")
 @click.pass_context
-def command(ctx: click.Context, target: tuple[str, ...], format_: str, fail_on: tuple[str, ...], **given: Any) -> None:
+def command(ctx: click.Context, /, target: tuple[str, ...], format_: str, fail_on: tuple[str, ...], **given: Any) -> None:
     """Play the catalogue of awkward replies to an agent, and report rule by rule.
 
     TARGET is module:callable (it takes a prompt; sync or async). Behind `--` it is a command in any language: it gets

@@ -14,6 +14,7 @@ from agentsim.core.wires import ANTHROPIC, CHAT, RESPONSES
 from agentsim.errors import RuleBroken, UsageError
 from agentsim.judge.case import Case
 from agentsim.judge.rules import Verdict, all_rules, judge
+from agentsim.wire import anthropic_blocks, chat_messages, responses_items
 
 #: Types of items that only the Responses API has.
 _ITEMS = ("function_call", "function_call_output", "reasoning", "web_search_call", "custom_tool_call", "message")
@@ -173,14 +174,9 @@ def _messages(
 
 
 def _decode(item: Mapping[str, Any], wire: str) -> Message | None:
+    decoders = {RESPONSES: responses_items, CHAT: chat_messages, ANTHROPIC: anthropic_blocks}
     try:
-        if wire == RESPONSES:
-            from agentsim.wire.responses_items import message_from_wire as decode
-        elif wire == CHAT:
-            from agentsim.wire.chat_messages import message_from_wire as decode
-        else:
-            from agentsim.wire.anthropic_blocks import message_from_wire as decode
-        return decode(dict(item))
+        return decoders[wire].message_from_wire(dict(item))  # type: ignore[attr-defined, no-any-return]
     except (KeyError, AttributeError, TypeError, ValueError) as error:
         raise UsageError(f"this is no message of {wire}: {json.dumps(item, default=str)[:200]}") from error
 

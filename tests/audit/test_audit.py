@@ -81,8 +81,10 @@ import anthropic
 
 client = anthropic.Anthropic(api_key="k")
 
+TOOLS = [{"name": "lookup", "input_schema": {"type": "object", "properties": {}}}]
+
 def ask(prompt):
-    return client.messages.create(model="m", max_tokens=9, messages=[{"role": "user", "content": prompt}])
+    return client.messages.create(model="m", max_tokens=9, tools=TOOLS, messages=[{"role": "user", "content": prompt}])
 
 def hangs(prompt):
     ask(prompt)
@@ -131,7 +133,6 @@ def test_a_target_that_misbehaves_is_stopped_and_reported_and_later_rules_still_
     assert done.returncode in (0, 1), done.stderr
     data = json.loads(done.stdout)
     assert {row["scenario"] for row in data["rules"]} >= {"refusal", "refusal_for_ever", "stop_sequence", "endless_calls"}
-    # The target offers no tools, so of the scenarios only those without a call can be played.
     assert any(detail in row["detail"] for row in data["rules"]), data["rules"]
 
 

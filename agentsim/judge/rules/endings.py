@@ -36,7 +36,7 @@ def pause_is_resumed_unchanged(case: Case) -> Iterator[str | None]:
         if each.stop != "pause_turn" or each.calls or each.reply is None:
             continue
         if each.after is None:
-            if case.finished and case.stopped is None and not (case.endless and _pauses(case) > 1):
+            if case.finished and case.stopped is None and not (_pauses(case) > 1 and case.got != "answer"):
                 yield f"reply {each.number} paused and was never resumed" + _ending(case)
             continue
         blocks = each.reply.blocks
