@@ -161,11 +161,13 @@ def _play(source: Any, config: pytest.Config, settings: dict[str, Any]) -> Sim:
     from agentsim.session import play
 
     hosts = [*config.getini("agentsim_allow_hosts"), *settings.pop("allow_hosts", ())]
-    mode = config.getoption("--agentsim-record")
+    mode = str(config.getoption("--agentsim-record"))
+    prompt = settings.pop("prompt", None)
     if mode != "none" and isinstance(source, Path):
         from agentsim.recording import recorded
 
-        recording = recorded(source, mode, hosts)
+        recording: Sim | None
+        recording = recorded(source, mode, hosts, prompt)
         if recording is not None:
             return recording
     return play(_scenario(source), allow_hosts=hosts, **settings)

@@ -176,7 +176,7 @@ def _messages(
 def _decode(item: Mapping[str, Any], wire: str) -> Message | None:
     decoders = {RESPONSES: responses_items, CHAT: chat_messages, ANTHROPIC: anthropic_blocks}
     try:
-        return decoders[wire].message_from_wire(dict(item))  # type: ignore[attr-defined, no-any-return]
+        return decoders[wire].message_from_wire(dict(item))  # type: ignore[no-any-return]
     except (KeyError, AttributeError, TypeError, ValueError) as error:
         raise UsageError(f"this is no message of {wire}: {json.dumps(item, default=str)[:200]}") from error
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 TEST = """
@@ -194,16 +197,13 @@ def test_without_the_plugin_nothing_of_it_is_there(suite):
     suite.runpytest_subprocess("-p", "no:agentsim").assert_outcomes(passed=1)
 
 
-def test_a_run_that_does_not_use_it_imports_nothing_heavy(suite):
-    suite.makepyfile("""
-        import sys
-
-        def test_plain():
-            heavy = {"yaml", "httpx", "httpx2", "hypothesis", "jsonschema_rs", "uvicorn", "rich", "agentsim.session"}
-            assert not heavy & set(sys.modules)
-    """)
-    off = ["-p", "no:hypothesispytest", "-p", "no:syrupy", "-p", "no:anyio", "-p", "no:respx", "-p", "no:pytest_httpx2"]
-    run(suite, *off).assert_outcomes(passed=1)
+def test_knowing_the_plugin_imports_nothing_but_pytest():
+    code = (
+        "import pytest, sys; before = set(sys.modules); import agentsim.pytest_plugin;"
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert set(out.split()) == {"agentsim", "agentsim.pytest_plugin"}
 
 
 def test_a_missing_scenario_and_a_missing_marker_say_what_to_do(suite):
@@ -220,3 +220,29 @@ def test_a_missing_scenario_and_a_missing_marker_say_what_to_do(suite):
     result = run(suite)
     result.assert_outcomes(errors=2)
     result.stdout.fnmatch_lines(["*nowhere.yaml*", "*names its scenario: @pytest.mark.agentsim*"])
+
+
+def test_recording_asks_the_provider_once_and_plays_it_from_then_on(suite):
+    suite.makepyfile("""
+        import pytest, anthropic, agent
+        from agentsim.http.provider import Provider
+        from agentsim.http.server import Server
+        from agentsim.scenario.load import load
+
+        @pytest.fixture(scope="module")
+        def upstream():
+            with Server(Provider(load("scenarios/refund.yaml"))) as server:
+                yield server.url
+
+        @pytest.mark.agentsim("recorded.yaml", prompt="Refund order 42")
+        def test_refund(upstream, sim):
+            assert agent.run("Refund order 42", anthropic.Anthropic(base_url=upstream)) == "Refunded."
+            assert sim.prompt == "Refund order 42"
+    """)
+    suite._monkeypatch.setenv("ANTHROPIC_API_KEY", "real")
+    run(suite, "--agentsim-record=none").assert_outcomes(errors=1)
+    run(suite, "--agentsim-record=once").assert_outcomes(passed=1)
+    text = (suite.path / "scenarios" / "recorded.yaml").read_text("utf-8")
+    assert "Refunded." in text
+    assert "real" not in text
+    run(suite).assert_outcomes(passed=1)
