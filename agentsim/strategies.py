@@ -19,11 +19,11 @@ from typing import Any
 from hypothesis import strategies as st
 
 from agentsim.core.events import Fault
-from agentsim.core.messages import Block, Reply, ServerCall, Text, Thinking, ToolCall
+from agentsim.core.messages import Block, Reply, ServerCall, ServerResult, Text, Thinking, ToolCall
 from agentsim.core.tools import ToolOutcome, ToolSpec
 from agentsim.scenario.arguments import arguments_for
 from agentsim.scenario.inputs import input_check
-from agentsim.scenario.model import Entry, Scenario, ScriptedFault, ScriptedReply
+from agentsim.scenario.model import FOREVER, Entry, Scenario, ScriptedFault, ScriptedReply
 
 __all__ = [
     "arguments",
@@ -188,39 +188,48 @@ def tool_calls(
     return st.one_of(kinds)
 
 
-@st.composite
 def replies(
-    draw: st.DrawFn, tools: Sequence[Tool] | Mapping[str, Tool] = (), *, calls: st.SearchStrategy[ToolCall] | None = None
-) -> Reply:
+    tools: Sequence[Tool] | Mapping[str, Tool] = (), *, calls: st.SearchStrategy[ToolCall] | None = None
+) -> st.SearchStrategy[Reply]:
     """A reply: a text; or calls, thinking, a cut, a refusal, a pause, nothing.
 
     Args:
         tools: that it may call.
         calls: how it calls them; default: `tool_calls(tools)`.
     """
-    kinds = ["answer", "cut text", "refusal", "empty", "stop sequence", "pause"]
+    # Nothing is built while an example is drawn: a strategy that is made anew is validated anew.
+    text = _TEXTS.map(lambda words: (Text(words),))
+    kinds = [text.map(lambda blocks: Reply(blocks, "end_turn"))]
     if tools or calls is not None:
-        kinds[1:1] = ["calls", "cut call", "thinking"]
-    kind = draw(st.sampled_from(kinds))
-    text = Text(draw(_TEXTS))
-    if kind in ("calls", "cut call", "thinking"):
-        return _calling(draw, kind, text, calls if calls is not None else tool_calls(tools))
-    if kind == "pause":
-        search = (ServerCall("", "web_search", '{"query": "a"}'),) if draw(st.booleans()) else ()
-        return Reply((text, *search), "pause_turn")
-    stops = {"cut text": "max_tokens", "refusal": "refusal", "stop sequence": "stop_sequence"}
-    return Reply(() if kind == "empty" else (text,), stops.get(kind, "end_turn"))
+        kinds += _calling(calls if calls is not None else tool_calls(tools))
+    for stop in ("max_tokens", "refusal", "stop_sequence"):
+        kinds.append(text.map(lambda blocks, stop=stop: Reply(blocks, stop)))  # type: ignore[misc]
+    # A call that the provider left open would need its result in the next reply, or no request could follow.
+    search: tuple[Block, ...] = (ServerCall("", "web_search", '{"query": "a"}'), ServerResult("", []))
+    kinds.append(st.just(Reply((), "end_turn")))
+    kinds.append(st.builds(lambda blocks, more: Reply((*blocks, *more), "pause_turn"), text, st.sampled_from([(), search])))
+    return st.one_of(kinds)
 
 
-def _calling(draw: st.DrawFn, kind: str, text: Text, calls: st.SearchStrategy[ToolCall]) -> Reply:
-    made = draw(st.lists(calls, min_size=1, max_size=3))
-    before: tuple[Block, ...] = (text,) if draw(st.booleans()) else ()
-    if kind == "thinking":
-        before = (Thinking("hm", "c2ln"), *before)
-    if kind == "cut call":
+def _calling(calls: st.SearchStrategy[ToolCall]) -> list[st.SearchStrategy[Reply]]:
+    """Replies with calls: plain, behind thinking, cut."""
+    several = st.lists(calls, min_size=1, max_size=3)
+    before = st.none() | _TEXTS
+    where = st.integers(0, 10_000)
+
+    def plain(words: str | None, made: list[ToolCall]) -> Reply:
+        return Reply((*([Text(words)] if words else []), *made), "tool_use")
+
+    def thinking(made: list[ToolCall]) -> Reply:
+        return Reply((Thinking("hm", "c2ln"), *made), "tool_use")
+
+    def cut(words: str | None, made: list[ToolCall], n: int) -> Reply:
         last = made[-1]
-        made[-1] = ToolCall(last.id, last.name, draw(cuts(last.arguments)))
-    return Reply((*before, *made), "max_tokens" if kind == "cut call" else "tool_use")
+        arguments = last.arguments[: n % max(1, len(last.arguments))]
+        made = [*made[:-1], ToolCall(last.id, last.name, arguments)]
+        return Reply((*([Text(words)] if words else []), *made), "max_tokens")
+
+    return [st.builds(plain, before, several), st.builds(cut, before, several, where), several.map(thinking)]
 
 
 def faults() -> st.SearchStrategy[Fault]:
@@ -246,17 +255,19 @@ class _Pasted(Scenario):
 
         return "agentsim.loads('''\n" + dumps(self) + "''')"
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """How hypothesis prints it."""
+        printer.text(repr(self))
 
-@st.composite
+
 def scenarios(
-    draw: st.DrawFn,
     tools: Sequence[Tool] | Mapping[str, Tool] = (),
     *,
     prompt: str = "Please do the task.",
     most: int = 6,
     with_faults: bool = True,
     entries: st.SearchStrategy[Reply] | None = None,
-) -> Scenario:
+) -> st.SearchStrategy[Scenario]:
     """A whole script, that ends in plain answers however long an agent goes on.
 
     Args:
@@ -266,19 +277,19 @@ def scenarios(
         with_faults: whether requests may fail.
         entries: how replies are made; default: `replies(tools)`.
     """
-    reply = entries if entries is not None else replies(tools)
-    one: st.SearchStrategy[Entry] = st.builds(ScriptedReply, reply, characters_per_chunk=chunkings())
-    if with_faults:
-        one = st.one_of(one, one, one, st.builds(ScriptedFault, faults()))
-    script = draw(st.lists(one, max_size=most))
-    end = ScriptedReply(Reply((Text("Done."),), "end_turn"), repeat=-1)
-    return _Pasted(
-        "generated",
-        (prompt,),
-        tools=tools_of(tools),
-        script=(*script, end),
-        unused_replies_allowed=True,
+    specs = tools_of(tools)
+    reply = entries if entries is not None else replies(specs)
+    one: st.SearchStrategy[Entry] = st.builds(
+        lambda said, size: ScriptedReply(said, characters_per_chunk=size), reply, chunkings()
     )
+    if with_faults:
+        one = st.one_of(one, one, one, faults().map(ScriptedFault))
+    end = ScriptedReply(Reply((Text("Done."),), "end_turn"), repeat=FOREVER)
+
+    def scenario(script: list[Entry]) -> Scenario:
+        return _Pasted("generated", (prompt,), tools=specs, script=(*script, end), unused_replies_allowed=True)
+
+    return st.lists(one, max_size=most).map(scenario)
 
 
 def catalogues() -> st.SearchStrategy[Scenario]:

@@ -101,6 +101,19 @@ def test_calls_can_be_asked_to_be_in_order(call):
     assert isinstance(json.loads(call.arguments)["key"], str)
 
 
+def test_a_falsifying_example_is_a_file_to_paste(capsys):
+    @given(strategies.scenarios(CLAUDE_TOOLS))
+    @settings(database=None)
+    def fails(scenario):
+        raise AssertionError("always")
+
+    with pytest.raises(AssertionError) as caught:
+        fails()
+    notes = "\n".join(getattr(caught.value, "__notes__", ()))
+    assert "scenario=agentsim.loads('''\nagentsim: 1" in notes
+    assert "text: Done." in notes
+
+
 def test_a_tool_needs_a_name():
     with pytest.raises(KeyError):
         strategies.tools_of([{"input_schema": {}}])
