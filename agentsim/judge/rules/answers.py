@@ -29,8 +29,17 @@ def every_call_is_answered(case: Case) -> Iterator[str | None]:
         if each.after is None:
             if case.finished and case.got == "answer" and each.stop in ("end_turn", "stop_sequence"):
                 yield f"the run gave an answer, though the calls of reply {each.number} were never answered"
+            elif _is_given_up(case, each):
+                yield f"the run ended on the calls of reply {each.number}, which were never answered"
             continue
         yield _unanswered(case, each)
+
+
+def _is_given_up(case: Case, each: Exchange) -> bool:
+    """Whether a run ended, for no reason that shows, on calls that nothing is wrong with: a first reply reaches no limit."""
+    ended = case.finished and case.stopped is None and not case.endless and case.limit is None and case.outcome is None
+    plain = each.stop == "tool_use" and all(case.is_plain(each, call) for call in each.calls)
+    return ended and plain and each.number == 1 and case.got == "none"
 
 
 def _unanswered(case: Case, each: Exchange) -> str | None:

@@ -109,17 +109,19 @@ def full_context_is_no_answer(case: Case) -> Iterator[str | None]:
 
 
 @rule(
-    "A text that ends on a stop sequence is an answer.",
-    "Claude stop reasons: stop_sequence, set by the caller, is a natural end",
+    "A text that ends naturally, on a stop sequence too, is an answer.",
+    "Claude stop reasons: end_turn, and stop_sequence, which the caller has set, are natural ends",
     "stop_sequence",
 )
 def stop_sequence_is_an_answer(case: Case) -> Iterator[str | None]:
     last = _last_reply(case)
-    if last is None or last.stop != "stop_sequence" or last.calls or case.got is None or last.reply is None:
+    if last is None or last.calls or case.got is None or last.reply is None or not last.reply.text.strip():
         return
-    if last.reply.text.strip():
-        why = f": {case.crash}" if case.crash else ""
+    why = f": {case.crash}" if case.crash else ""
+    if last.stop == "stop_sequence":
         yield None if case.got == "answer" else f"the run gave no answer, though the reply ended on a stop sequence{why}"
+    elif last.stop == "end_turn" and case.got != "answer" and case.outcome is None:
+        yield f"the run gave no answer, though the reply ended with one{why}"
 
 
 def _is_empty(reply: Reply | None) -> bool:
