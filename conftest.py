@@ -7,6 +7,8 @@ import os
 import pytest
 from hypothesis import settings
 
+pytest_plugins = ["pytester"]
+
 # A shared machine may be slow at any moment, so no example has a deadline; in CI the examples are the same each time.
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)

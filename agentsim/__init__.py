@@ -14,6 +14,7 @@ _PUBLIC = {
     "compare": "agentsim.api",
     "least_limit": "agentsim.api",
     "run": "agentsim.api",
+    "check": "agentsim.judge.check",
     "play": "agentsim.session",
     "Sim": "agentsim.session",
     "dumps": "agentsim.scenario.dump",
@@ -37,9 +38,10 @@ _PUBLIC = {
     "UsageError": "agentsim.errors",
 }
 
-__all__ = ["__version__", *sorted(_PUBLIC)]
+__all__ = ["__version__", "strategies", *sorted(_PUBLIC)]
 
 if TYPE_CHECKING:
+    from agentsim import strategies
     from agentsim.api import arun, compare, least_limit, run
     from agentsim.core.style import Claim, Style
     from agentsim.core.transcript import Transcript
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
         UnscriptedRequest,
         UsageError,
     )
+    from agentsim.judge.check import check
     from agentsim.judge.result import Result
     from agentsim.report.table import Table
     from agentsim.scenario.dump import dumps
@@ -64,6 +67,10 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "strategies":
+        import importlib
+
+        return importlib.import_module("agentsim.strategies")
     module = _PUBLIC.get(name)
     if module is None:
         raise AttributeError(f"module 'agentsim' has no attribute {name!r}")

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 class AgentsimError(Exception):
@@ -92,4 +93,6 @@ class UsageError(AgentsimError):
 
 
 class RuleBroken(AgentsimError, AssertionError):
-    """The code under test broke a loop rule."""
+    """The code under test broke a loop rule; `verdicts` holds what every rule says, where rules were asked."""
+
+    verdicts: Sequence[Any] = ()

@@ -5,22 +5,27 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal
 
 from agentsim.core.events import ModelReplied, ModelRequested
 from agentsim.core.messages import ToolResult
 from agentsim.core.transcript import Transcript
-from agentsim.errors import AgentsimError, RuleBroken, ScriptUnfinished, UsageError
+from agentsim.errors import AgentsimError, RuleBroken, ScriptError, ScriptUnfinished, UsageError
 from agentsim.http.environment import dummy_keys, for_subprocess
 from agentsim.http.guard import closed_network
 from agentsim.http.inject import make_client
 from agentsim.http.intercept import let_through, listening
 from agentsim.http.log import RefusedRequest, SentRequest
 from agentsim.http.provider import Provider, Settings
+from agentsim.judge.case import Case, Got
+from agentsim.judge.check import settled
+from agentsim.judge.expected import expectation_problems
+from agentsim.judge.outcome import UNKNOWN, crash_of, got_of
+from agentsim.judge.rules import Verdict
 from agentsim.scenario.load import load, loads
-from agentsim.scenario.model import Scenario
+from agentsim.scenario.model import FOREVER, Entry, Scenario, ScriptedReply
 from agentsim.wire.base import HttpRequest, HttpResponse
 
 _numbers = itertools.count(1)
@@ -68,6 +73,7 @@ class Sim:
         scenario: which.
         key: an API key that leads to it, where several play at once.
         allow_hosts: hosts that may be reached.
+        got, crash: what the caller of the code under test got, as far as that is known.
     """
 
     def __init__(self, scenario: Scenario, settings: Settings, allow_hosts: Sequence[str], intercept: bool) -> None:
@@ -78,6 +84,8 @@ class Sim:
         self._provider = Provider(scenario, settings)
         self._stack = contextlib.ExitStack()
         self._server: Any = None
+        self.got: Got | None = None
+        self.crash: str | None = None
 
     # --- what the code under test needs ------------------------------------------------------------------------
 
@@ -138,6 +146,16 @@ class Sim:
         return self._provider.requests
 
     @property
+    def called(self) -> bool:
+        """Whether there was any request."""
+        return bool(self._provider.requests)
+
+    @property
+    def call_count(self) -> int:
+        """How many requests there were."""
+        return len(self._provider.requests)
+
+    @property
     def refused_requests(self) -> Sequence[RefusedRequest]:
         """Requests that were refused as the provider would have."""
         return self._provider.refused
@@ -167,6 +185,57 @@ class Sim:
         """What will be raised when the session closes."""
         return self._provider.errors
 
+    def check_expectations(self, answer: Any = UNKNOWN) -> None:
+        """Hold the run against the scenario's `expect`, as far as the wire shows it.
+
+        Args:
+            answer: what the code under test gave its caller.
+        Raises:
+            ScriptError: says what was expected and what came.
+        """
+        wrong = list(expectation_problems(self.scenario.expect or {}, self.transcript, self.tool_results, answer))
+        if wrong:
+            raise ScriptError(f"scenario {self.scenario.name!r}: {'; '.join(wrong)}")
+
+    # --- the loop rules ----------------------------------------------------------------------------------------
+
+    def check(self, *rules: str, answer: Any = UNKNOWN, limit: float | None = None) -> list[Verdict]:
+        """Hold what happened against the loop rules.
+
+        Args:
+            rules: names of the rules to look at; none: all.
+            answer: what the code under test gave its caller: None or "" is no answer. Left out, an exception that left
+                the `with` block is known, and else the rules about answers are not applicable.
+            limit: model calls that the code under test was told to make at most.
+        Returns:
+            What each rule says: passed, or not applicable where this run can't tell.
+        Raises:
+            RuleBroken: rules are broken; says which, by what, and shows the run.
+            UsageError: there is no such rule.
+        """
+        __tracebackhide__ = True
+        return settled(self.case(answer=answer, limit=limit), rules)
+
+    def case(self, *, answer: Any = UNKNOWN, limit: float | None = None) -> Case:
+        """What the rules judge: what happened, and what is known beside it."""
+        got = self.got if answer is UNKNOWN else got_of(answer)
+        sent = [each for each in self.requests if each.messages]
+        case = Case(
+            self._provider.events,
+            next((each.wire for each in reversed(sent)), None),
+            got,
+            crash=self.crash,
+            finished=True,
+            endless=any(entry.repeat == FOREVER and not is_last_word(entry) for entry in self.scenario.script),
+            limit=limit,
+            schemas={o.name: o.schema for each in sent for o in each.offers or () if not o.server and o.schema},
+            refused=[(each.rule, each.message) for each in self.refused_requests],
+        )
+        if len(sent) == len(case.exchanges):
+            numbered = enumerate(sent, 1)
+            case.resent = frozenset(n for n, each in numbered if each.headers.get("x-stainless-retry-count", "0") != "0")
+        return case
+
     # --- the session itself ------------------------------------------------------------------------------------
 
     def answer(self, request: HttpRequest) -> HttpResponse:
@@ -178,13 +247,25 @@ class Sim:
         self._provider.errors.append(error)
 
     def __enter__(self) -> Sim:
+        self._open()
+        return self
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[Sim]:
+        """Play while it is open, without judging at the end: `close` does that."""
+        self._open()
+        try:
+            yield self
+        finally:
+            self._stack.close()
+
+    def _open(self) -> None:
         keys = dummy_keys(os.environ, self.key)
         os.environ.update(keys)
         self._stack.callback(lambda: [os.environ.pop(name, None) for name in keys])
         if self._intercept:
             self._stack.enter_context(closed_network(self.allow_hosts, self.blame))
             self._stack.enter_context(listening(self))
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -193,7 +274,7 @@ class Sim:
         if error is None:
             self.close()
         elif isinstance(error, Exception):
-            self._explain(error)
+            self.explain(error)
         return False
 
     def close(self) -> None:
@@ -206,8 +287,13 @@ class Sim:
             what = "1 reply was" if unused == 1 else f"{unused} replies were"
             raise ScriptUnfinished(f"{what} never asked for, of scenario {self.scenario.name!r}")
 
-    def _explain(self, error: Exception) -> None:
-        """The code under test threw: say what the client may have swallowed."""
+    def explain(self, error: Exception) -> None:
+        """The code under test threw: note it, and say what the client may have swallowed.
+
+        Raises:
+            AgentsimError: the harness's error, from this one, where there was one before it.
+        """
+        self.got, self.crash = got_of(error), crash_of(error)
         if not isinstance(error, AgentsimError):
             self._raise_harness_error(error)
         if self._provider.refused:
@@ -222,6 +308,13 @@ class Sim:
             if other != str(first):
                 first.add_note(f"and then: {other}")
         raise first from cause
+
+
+def is_last_word(entry: Entry) -> bool:
+    """Whether an entry is a plain answer: a script that ends in it again and again is not endless."""
+    if not isinstance(entry, ScriptedReply) or entry.extras or entry.reply.calls:
+        return False
+    return entry.reply.stop_reason in ("end_turn", "stop_sequence") and bool(entry.reply.text.strip())
 
 
 def _refusals(refused: Sequence[RefusedRequest]) -> str:

@@ -17,8 +17,8 @@ LAYERS = {
     "styles": 1, "scenario": 1, "wire": 1,
     "drive": 2, "store": 2,
     "judge": 3, "http": 3,
-    "report": 4, "session": 4, "strategies": 4, "snapshot": 4, "audit": 4,
-    "api": 5,
+    "report": 4, "session": 4, "strategies": 4,
+    "api": 5, "audit": 5, "snapshot": 5, "recording": 5,
     "pytest_plugin": 6, "cli": 6, "__main__": 7,
 }  # fmt: skip
 

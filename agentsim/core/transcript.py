@@ -45,7 +45,8 @@ class Transcript(Sequence[Event]):
         return iter(self.events)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Transcript) and self.events == other.events
+        # What is no transcript may know better how to compare itself with one: a snapshot does.
+        return self.events == other.events if isinstance(other, Transcript) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self.events)

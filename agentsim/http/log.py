@@ -9,7 +9,7 @@ from typing import Any
 
 from agentsim.core.events import Fault
 from agentsim.core.messages import Message, Reply
-from agentsim.wire.base import read_json
+from agentsim.wire.base import Offer, read_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,7 @@ class SentRequest:
         wire: which provider it is meant for.
         messages: the whole conversation in neutral words, threads resolved; empty where it could not be read.
         offered: names of the tools in it; None where a stored thread's stand.
+        offers: the tools themselves.
         agent: whose script answered; None is the main one's.
         reply, fault: what it got; both None where it was refused.
     """
@@ -50,6 +51,7 @@ class SentRequest:
     wire: str = ""
     messages: tuple[Message, ...] = field(default=(), repr=False)
     offered: tuple[str, ...] | None = None
+    offers: tuple[Offer, ...] | None = field(default=None, repr=False)
     agent: str | None = None
     reply: Reply | None = None
     fault: Fault | None = None

@@ -35,6 +35,7 @@ from agentsim.wire.base import (
     HttpRequest,
     HttpResponse,
     ModelRequest,
+    Offer,
     Refused,
 )
 from agentsim.wire.memory import Memory
@@ -51,11 +52,15 @@ class Settings:
         real_time: whether the scenario's `seconds` are waited for.
         keep: whether requests and events are kept for the caller to look at; without, of errors only the latest are.
         tell: is told of each error of the harness and each refused request, where nobody looks at them in the end.
+        tools: names of the tools that `"*"` may call; None: every one that a request offers.
+        watch: is told of each request for a reply before it is answered, with the names of the tools that it offers.
     """
 
     off: Collection[str] = ()
     real_time: bool = False
     keep: bool = True
+    tools: Collection[str] | None = None
+    watch: Callable[[Collection[str]], None] | None = None
     tell: Callable[[str], None] | None = None
 
 
@@ -201,9 +206,12 @@ class Provider:
         agent = self._agent(asked)
         thread = self._threads.find(history, agent)
         kept = common(thread.history, history)
-        exchange.messages, exchange.offered, exchange.agent = history, asked.offered, agent
+        exchange.messages, exchange.agent = history, agent
+        exchange.offered, exchange.offers = asked.offered, asked.offers
         if self.settings.keep:
             self.events.append(ModelRequested(kept, history[kept:], agent, asked.offered, thread.number))
+        if self.settings.watch is not None:
+            self.settings.watch(asked.offered or ())
         self._judge(codec, asked, history, thread, kept)
         played = self._next(asked, history, agent)
         self.failed_last = played.fault is not None
@@ -257,6 +265,8 @@ class Provider:
 
     def _next(self, asked: ModelRequest, history: tuple[Message, ...], agent: str | None) -> Played:
         offered = None if asked.offers is None else {o.name: o.schema for o in asked.offers if not o.server}
+        if offered and self.settings.tools is not None:
+            offered = {name: schema for name, schema in offered.items() if name in self.settings.tools}
         view = RequestView(history, offered, output_tool=self._agents.output_tool(asked), system=asked.system or "")
         played = self.player.next_entry(agent, view)
         if played is None:
@@ -324,6 +334,7 @@ class _Exchange:
 
     messages: tuple[Message, ...] = ()
     offered: tuple[str, ...] | None = None
+    offers: tuple[Offer, ...] | None = None
     agent: str | None = None
     reply: Reply | None = None
     fault: Fault | None = None
@@ -339,6 +350,7 @@ class _Exchange:
             wire,
             self.messages,
             self.offered,
+            self.offers,
             self.agent,
             self.reply,
             self.fault,

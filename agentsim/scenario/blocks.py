@@ -61,9 +61,7 @@ def _call(part: Part) -> ToolCall | AnyCall:
     if not part.has("raw"):
         return call_of(name, part.get("input", {}), call_id)
     if name == "*":
-        part.complain(
-            "'raw' can't stand in a call of any tool ('*'); its arguments are made from the tool's schema", "raw"
-        )
+        return AnyCall(call_id or None, raw=part.get("raw"))
     return ToolCall(call_id, name, part.get("raw"))
 
 

@@ -63,7 +63,7 @@ def _rank(item: Item) -> int | None:
     if isinstance(item, ToolCall) and item.name == "*":
         return None
     if isinstance(item, AnyCall):
-        return None if item.id else 4
+        return None if item.id or item.raw is not None else 4
     ranks: dict[type, int] = {Thinking: 1, Text: 2, Refusal: 2, ServerCall: 3, ToolCall: 4, OutputBlock: 5}
     return ranks.get(type(item))
 
@@ -121,7 +121,7 @@ def block(item: Any) -> Data:
     if isinstance(item, ServerCall):
         return {"server_tool_use": _call(item)}
     if isinstance(item, AnyCall):
-        return {"tool_use": {"name": "*", **kept(input=dict(item.overrides) or None, id=item.id)}}
+        return {"tool_use": {"name": "*", **kept(input=dict(item.overrides) or None, raw=item.raw, id=item.id)}}
     if isinstance(item, ServerResult):
         return {"server_tool_result": {**kept(**{"for": item.call_id or None}), "content": item.content}}
     if isinstance(item, RedactedThinking):

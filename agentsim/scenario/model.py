@@ -90,11 +90,13 @@ class AnyCall:
         id: None gets a counted one.
         overrides: arguments that are kept as they are.
         cut_after: only so many code points of the argument text arrive; None: all.
+        raw: the argument text as it is, in place of one that fits the schema.
     """
 
     id: str | None = None
     overrides: Mapping[str, Any] = field(default_factory=dict)
     cut_after: int | None = None
+    raw: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

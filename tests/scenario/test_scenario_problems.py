@@ -226,7 +226,6 @@ BILLING = "agents: {billing: {replies: [{text: a}]}}\n"
         (replies("{tool_use: [{a: {}, b: {}}]}"), "expected a mapping of one tool to its input"),
         (replies("{tool_use: {a: {}, a: {}}}"), "two calls of one tool are a list: [{a: …}, {a: …}]"),
         (replies("{content: [{tool_use: {name: a, input: {}, raw: x}}]}"), "'raw' can't stand beside 'input'"),
-        (replies("{content: [{tool_use: {name: '*', raw: x}}]}"), "'raw' can't stand in a call of any tool"),
         (replies("{content: [{text: a, tool_use: {name: b}}]}"), "each is an entry of its own"),
         (replies("{content: [{txet: a}]}"), "did you mean 'text'?"),
         (replies("{content: [{server_tool_result: {for: nope}}]}"), "no server call has the id 'nope'"),

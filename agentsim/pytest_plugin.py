@@ -1,0 +1,289 @@
+"""The pytest plugin: scenarios as fixtures, files as tests, a closed network.
+
+Nothing but pytest is imported here: what a test needs is imported by the fixture that it uses.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from agentsim.session import Sim
+
+SECTION = "agentsim transcript"
+SUFFIXES = (".scenario.yaml", ".scenario.yml")
+
+_sim_key = pytest.StashKey[Any]()
+_blocked_key = pytest.StashKey[list[Exception]]()
+_report_key = pytest.StashKey[list[tuple[str, str, str]]]()
+_guard_key = pytest.StashKey[contextlib.ExitStack]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The ini settings and the command-line options."""
+    parser.addini("agentsim_scenarios", "folder in which the marker's files are looked for", default="scenarios")
+    parser.addini("agentsim_allow_hosts", "hosts that may be reached while a scenario plays", type="args", default=[])
+    parser.addini("agentsim_block_network", "keep the network closed for the whole suite", type="bool", default=False)
+    parser.addini("agentsim_agent", "module:callable to which *.scenario.yaml files are played as tests", default="")
+    group = parser.getgroup("agentsim")
+    group.addoption(
+        "--agentsim-record",
+        choices=("none", "once", "new", "all"),
+        default="none",
+        help="record scenarios from the real provider: once (where the file is missing), new (that, and where its replies "
+        "run out), all (always); default: none",
+    )
+    group.addoption("--agentsim-report", metavar="FILE", default=None, help="write the transcripts of the session to this page")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The marker."""
+    config.addinivalue_line(
+        "markers",
+        "agentsim(*scenarios, **settings): play a scenario to the test: files or globs below `agentsim_scenarios`, or one "
+        "inline (YAML text, mapping, Scenario); several make one test each. Settings are those of agentsim.play.",
+    )
+    if config.getoption("--agentsim-report"):
+        config.stash[_report_key] = []
+        config.pluginmanager.register(_Reporter(config.stash[_report_key]), "agentsim-reporter")
+
+
+# --- the network -----------------------------------------------------------------------------------------------------
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Close the network for the whole suite, where that is asked for."""
+    if not session.config.getini("agentsim_block_network"):
+        return
+    from agentsim.http.guard import closed_network
+
+    blocked: list[Exception] = []
+    guard = contextlib.ExitStack()
+    guard.enter_context(closed_network(session.config.getini("agentsim_allow_hosts"), blocked.append))
+    session.config.stash[_guard_key], session.config.stash[_blocked_key] = guard, blocked
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Open the network again, and write the report."""
+    guard = session.config.stash.get(_guard_key, None)
+    if guard is not None:
+        guard.close()
+    tests = session.config.stash.get(_report_key, None)
+    if tests is None or hasattr(session.config, "workerinput"):
+        return
+    from agentsim.report.page import session_page
+
+    Path(session.config.getoption("--agentsim-report")).write_text(session_page(tests), "utf-8")
+
+
+# --- scenarios of a test ---------------------------------------------------------------------------------------------
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One test for each scenario of the marker, where it names several."""
+    marker = metafunc.definition.get_closest_marker("agentsim")
+    if marker is None:
+        return
+    sources = _sources(marker, metafunc.config)
+    if len(sources) == 1 and not _is_glob(marker):
+        return
+    if "sim" not in metafunc.fixturenames:
+        metafunc.fixturenames.append("sim")
+    ids = [source.stem.removesuffix(".scenario") if isinstance(source, Path) else None for source in sources]
+    metafunc.parametrize("sim", sources, indirect=True, ids=ids)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """A marked test plays its scenario, also where it does not name the fixture (a unittest method can't)."""
+    names = getattr(item, "fixturenames", None)
+    if names is not None and "sim" not in names and item.get_closest_marker("agentsim") is not None:
+        names.append("sim")
+
+
+def _is_glob(marker: pytest.Mark) -> bool:
+    return any(isinstance(source, str) and any(sign in source for sign in "*?[") for source in marker.args)
+
+
+def _sources(marker: pytest.Mark, config: pytest.Config) -> list[Any]:
+    """What the marker names: paths, and inline scenarios as they are."""
+    if not marker.args:
+        raise pytest.UsageError("@pytest.mark.agentsim needs a scenario: a file, a glob, or one inline")
+    folder = config.rootpath / config.getini("agentsim_scenarios")
+    found: list[Any] = []
+    for source in marker.args:
+        if not isinstance(source, str | Path) or "\n" in str(source):
+            found.append(source)
+        elif isinstance(source, str) and any(sign in source for sign in "*?["):
+            files = sorted(path for path in folder.glob(source) if path.is_file())
+            if not files:
+                raise pytest.UsageError(f"@pytest.mark.agentsim({source!r}): no file below {folder} fits")
+            found += files
+        else:
+            found.append(folder / source)
+    return found
+
+
+def _scenario(source: Any) -> Any:
+    from agentsim.scenario.load import load, loads
+    from agentsim.scenario.model import Scenario
+
+    if isinstance(source, Scenario):
+        return source
+    return load(source) if isinstance(source, Path) else loads(source)
+
+
+@pytest.fixture
+def sim(request: pytest.FixtureRequest) -> Iterator[Sim]:
+    """The marker's scenario, playing: requests of this process are answered from it. A Sim, as `agentsim.play` gives it."""
+    marker = request.node.get_closest_marker("agentsim")
+    if marker is None:
+        raise pytest.UsageError('a test with the fixture `sim` names its scenario: @pytest.mark.agentsim("refund.yaml")')
+    source = getattr(request, "param", None)
+    if source is None:
+        sources = _sources(marker, request.config)
+        if len(sources) > 1:
+            raise pytest.UsageError("several scenarios make several tests, which unittest classes can't; name one")
+        source = sources[0]
+    playing = _play(source, request.config, dict(marker.kwargs))
+    with playing.running() as running:
+        request.node.stash[_sim_key] = running
+        if request.cls is not None and hasattr(request.instance, "assertEqual"):
+            request.instance.sim = running
+        yield running
+
+
+def _play(source: Any, config: pytest.Config, settings: dict[str, Any]) -> Sim:
+    from agentsim.session import play
+
+    hosts = [*config.getini("agentsim_allow_hosts"), *settings.pop("allow_hosts", ())]
+    mode = str(config.getoption("--agentsim-record"))
+    prompt = settings.pop("prompt", None)
+    if mode != "none" and isinstance(source, Path):
+        from agentsim.recording import recorded
+
+        recording: Sim | None
+        recording = recorded(source, mode, hosts, prompt)
+        if recording is not None:
+            return recording
+    return play(_scenario(source), allow_hosts=hosts, **settings)
+
+
+@pytest.fixture
+def transcript_snapshot(request: pytest.FixtureRequest) -> Any:
+    """A syrupy snapshot of a transcript, one readable text file a test; `--snapshot-update` writes it."""
+    if not request.config.pluginmanager.hasplugin("syrupy"):
+        raise pytest.UsageError("transcript_snapshot needs syrupy: pip install 'agentsim[pytest]'")
+    from agentsim.snapshot import TranscriptExtension
+
+    return request.getfixturevalue("snapshot").use_extension(TranscriptExtension)
+
+
+# --- what fails a test, and what it shows ----------------------------------------------------------------------------
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """At the end of a test unused replies, refused requests and blocked connections fail it."""
+    blocked = item.config.stash.get(_blocked_key, None)
+    if blocked is not None:
+        blocked.clear()
+    playing = item.stash.get(_sim_key, None)
+    try:
+        result = yield
+    except Exception as error:
+        if playing is not None:
+            playing.explain(error)
+        raise
+    if playing is not None:
+        playing.close()
+    if blocked:
+        raise blocked[0]
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failing test shows its transcript; with a report every test does."""
+    report = yield
+    playing = item.stash.get(_sim_key, None)
+    is_told = report.failed or item.config.getoption("--agentsim-report")
+    if playing is not None and call.when == "call" and is_told:
+        report.sections.append((SECTION, _told(playing)))
+    return report
+
+
+class _Reporter:
+    """Keeps what each test played, of the workers too."""
+
+    def __init__(self, tests: list[tuple[str, str, str]]) -> None:
+        self.tests = tests
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep a test's transcript."""
+        told = [text for title, text in report.sections if title == SECTION]
+        if report.when == "call" and told:
+            self.tests.append((report.nodeid, report.outcome, told[0]))
+
+
+def _told(playing: Sim) -> str:
+    from agentsim.report.misfit import misfit_lines
+    from agentsim.report.transcript import transcript_lines
+
+    lines = [f"scenario: {playing.scenario.name}", *transcript_lines(playing.transcript, full=True)]
+    return "\n".join([*lines, *misfit_lines(playing.scenario, playing.transcript, playing.requests)])
+
+
+# --- files as tests --------------------------------------------------------------------------------------------------
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """`*.scenario.yaml` are tests of the agent that `agentsim_agent` names."""
+    if file_path.name.endswith(SUFFIXES) and parent.config.getini("agentsim_agent"):
+        return ScenarioFile.from_parent(parent, path=file_path)
+    return None
+
+
+class ScenarioFile(pytest.File):
+    """A scenario file that is a test."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Its one test."""
+        name = self.path.name
+        for suffix in SUFFIXES:
+            name = name.removesuffix(suffix)
+        yield ScenarioItem.from_parent(self, name=name)
+
+
+class ScenarioItem(pytest.Item):
+    """Plays a file to the agent, checks the loop rules and the file's `expect`."""
+
+    def runtest(self) -> None:
+        """Play it."""
+        from agentsim.audit.calling import call_agent, load_object
+
+        agent = load_object(str(self.config.getini("agentsim_agent")), "agentsim_agent")
+        playing = _play(self.path, self.config, {})
+        self.stash[_sim_key] = playing
+        with playing.running():
+            answer = call_agent(agent, playing.prompt)
+        playing.check(answer=answer)
+        playing.check_expectations(answer)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """agentsim's own errors without a traceback: it would be of agentsim's code."""
+        from agentsim.errors import AgentsimError
+
+        if isinstance(excinfo.value, AgentsimError):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where it is."""
+        return self.path, 0, f"scenario: {self.name}"

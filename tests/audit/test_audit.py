@@ -1,0 +1,181 @@
+"""`agentsim audit` as a command: report card, formats, exit status, and targets that misbehave."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def agentsim(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(ROOT), str(cwd)])
+    done = subprocess.run(
+        [sys.executable, "-m", "agentsim", *arguments],
+        capture_output=True, text=True, encoding="utf-8", check=False, cwd=cwd, env={**os.environ, "PYTHONPATH": path},
+    )  # fmt: skip
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+def test_the_report_card_names_the_rule_and_shows_the_run():
+    done = agentsim("audit", "tests.zoo.broken:ReturnsOnPause", "--rule", "pause_is_resumed_unchanged")
+    assert done.returncode == 1
+    assert "failed         pause_is_resumed_unchanged" in done.stdout
+    assert "pause: reply 2 paused and was never resumed: it was given as the answer" in done.stdout
+    assert "reply: pause_turn: text + server_tool_use(web_search)" in done.stdout
+
+
+def test_json_has_a_row_for_each_rule_and_scenario():
+    done = agentsim("audit", "tests.zoo.careful:claude", "--rule", "refusal_is_no_answer", "--format", "json")
+    assert done.returncode == 0
+    data = json.loads(done.stdout)
+    assert data == {
+        "target": "tests.zoo.careful:claude",
+        "rules": [{"rule": "refusal_is_no_answer", "result": "passed", "scenario": "refusal", "detail": ""}],
+        "failed": [],
+    }
+
+
+def test_junit_and_html_can_be_read_by_others():
+    target = ("audit", "tests.zoo.broken:ReturnsOnPause", "--rule", "pause_is_resumed_unchanged", "--format")
+    suite = ElementTree.fromstring(agentsim(*target, "junit").stdout).find("testsuite")
+    assert suite is not None
+    assert suite.get("failures") == "1"
+    assert agentsim(*target, "html").stdout.startswith("<!doctype html>")
+
+
+def test_fail_on_says_which_rules_count():
+    target = ("audit", "tests.zoo.broken:ReturnsOnPause", "--rule", "pause_is_resumed_unchanged", "--fail-on")
+    assert agentsim(*target, "limit_is_kept").returncode == 0
+    assert agentsim(*target, "none").returncode == 0
+    assert agentsim(*target, "pause_is_resumed_unchanged").returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere:run"], "No module named 'nowhere'"),
+        (["tests.zoo.careful:nobody"], "has no 'nobody'"),
+        (["tests.zoo.careful:CAREFUL"], "can't be called"),
+        (["tests.zoo.careful:claude", "--rule", "pause_is_resumed"], "did you mean 'pause_is_resumed_unchanged'?"),
+        (["--", "no-such-command-anywhere"], "can't be run"),
+        (["--rule", "refusal_is_no_answer", "--", sys.executable, "-c", "print('hello')"], "sent no request to a model"),
+    ],
+)
+def test_bad_usage_is_a_message_and_exit_status_2(arguments, message):
+    done = agentsim("audit", *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+MISBEHAVING = '''
+import os, subprocess, sys, time
+import anthropic
+
+client = anthropic.Anthropic(api_key="k")
+
+TOOLS = [{"name": "lookup", "input_schema": {"type": "object", "properties": {}}}]
+
+def ask(prompt):
+    return client.messages.create(model="m", max_tokens=9, tools=TOOLS, messages=[{"role": "user", "content": prompt}])
+
+def hangs(prompt):
+    ask(prompt)
+    while True:
+        time.sleep(1)
+
+def floods(prompt):
+    while True:
+        ask(prompt)
+
+def crashes(prompt):
+    return ask(prompt).content[7].text
+
+def exits(prompt):
+    ask(prompt)
+    os._exit(3)
+
+def leaks(prompt):
+    reply = ask(prompt)
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)  # leaked-by-the-agent"])
+    return reply.content[0].text
+'''
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with targets that misbehave."""
+    path = tmp_path_factory.mktemp("misbehaving")
+    (path / "bad_agent.py").write_text(MISBEHAVING, "utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "detail"),
+    [
+        ("hangs", "the target hung: no end after 3 seconds"),
+        ("floods", "the run never ended: 20 model requests and no end"),
+        ("crashes", "the target crashed: IndexError"),
+        ("exits", "the target ended its own process"),
+    ],
+)
+def test_a_target_that_misbehaves_is_stopped_and_reported_and_later_rules_still_run(folder, name, detail):
+    rules = ("--rule", "stop_sequence_is_an_answer", "--rule", "refusal_is_not_retried", "--rule", "limit_is_kept")
+    options = ("--deadline", "3", "--max-calls", "20", "--format", "json", "--prompt", "Hi")
+    done = agentsim("audit", f"bad_agent:{name}", *rules, *options, cwd=folder)
+    assert done.returncode in (0, 1), done.stderr
+    data = json.loads(done.stdout)
+    assert {row["scenario"] for row in data["rules"]} >= {"refusal", "refusal_for_ever", "stop_sequence", "endless_calls"}
+    assert any(detail in row["detail"] for row in data["rules"]), data["rules"]
+
+
+def test_what_a_target_leaves_behind_is_ended_with_it(folder):
+    agentsim("audit", "bad_agent:leaks", "--rule", "refusal_is_not_retried", "--deadline", "3", cwd=folder)
+    left = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert "leaked-by-the-agent" not in left
+
+
+COMMAND = '''
+import anthropic, sys
+
+client = anthropic.Anthropic()
+reply = client.messages.create(
+    model="m", max_tokens=9, messages=[{"role": "user", "content": sys.argv[-1]}],
+    tools=[{"name": "lookup", "input_schema": {"type": "object", "properties": {}}}])
+print("".join(block.text for block in reply.content if block.type == "text"))
+'''
+
+
+def test_a_command_is_judged_by_its_output_and_exit_status(tmp_path):
+    script = tmp_path / "agent.py"
+    script.write_text(COMMAND, "utf-8")
+    rules = ("--rule", "refusal_is_not_retried", "--rule", "every_call_is_answered", "--format", "json")
+    data = json.loads(agentsim("audit", *rules, "--", sys.executable, str(script)).stdout)
+    assert data["failed"] == ["every_call_is_answered"]
+    details = [row["detail"] for row in data["rules"] if row["result"] == "failed"]
+    assert details == ["the run gave an answer, though the calls of reply 1 were never answered"]
+
+
+def test_tools_can_be_restricted():
+    options = ("--rule", "every_call_is_answered", "--tool", "other", "--format", "json")
+    data = json.loads(agentsim("audit", "tests.zoo.careful:claude", *options).stdout)
+    assert {row["result"] for row in data["rules"]} == {"not_applicable"}
+    assert "the request offers none" in data["rules"][0]["detail"]
+
+
+def test_an_object_is_classified_by_the_users_function(tmp_path):
+    source = "from tests.zoo.careful import claude\nclass R:\n    def __init__(s, t): s.t = t\n"
+    source += "def run(prompt):\n    return R(claude(prompt))\ndef kind(r):\n    return bool(r.t)\n"
+    (tmp_path / "wrapped_agent.py").write_text(source, "utf-8")
+    rule = ("--rule", "stop_sequence_is_an_answer", "--format", "json")
+    plain = json.loads(agentsim("audit", "wrapped_agent:run", *rule, cwd=tmp_path).stdout)
+    told = json.loads(agentsim("audit", "wrapped_agent:run", *rule, "--result", "wrapped_agent:kind", cwd=tmp_path).stdout)
+    assert [row["result"] for row in plain["rules"]] == ["not_applicable"]
+    assert [row["result"] for row in told["rules"]] == ["passed"]
