@@ -18,6 +18,7 @@ COMMANDS = {
     "budget": ("budget", "The least limit in each style that lets the runs finish."),
     "styles": ("styles", "The vocabulary: unit, knob, default, check, ending."),
     "validate": ("validate", "Check scenario files; usable as a pre-commit hook."),
+    "record": ("record", "Run a command and keep what it says to the real provider as a scenario."),
     "import": ("import_", "Write recordings of other tools as scenarios."),
     "show": ("show", "A transcript, recording or scenario, readable."),
     "schema": ("schema", "Print the JSON Schema of the scenario file."),

@@ -77,13 +77,18 @@ def serve(
     server = Server(Sessions(scenarios, Settings(off=off, real_time=real_time, keep=False)), port)
     if command:
         with server:
-            return _run(command, {**os.environ, **for_subprocess(server.url, os.environ)})
+            return run_command(command, {**os.environ, **for_subprocess(server.url, os.environ)})
     print(_welcome(server.url, list(scenarios)), file=out or sys.stdout, flush=True)
     server.run()
     return 0
 
 
-def _run(command: Sequence[str], environment: dict[str, str]) -> int:
+def run_command(command: Sequence[str], environment: dict[str, str]) -> int:
+    """Run a command with an environment; returns its exit status, 128 + n where signal n ended it.
+
+    Raises:
+        UsageError: it can't be run.
+    """
     try:
         status = subprocess.run(list(command), env=environment, check=False).returncode
         return status if status >= 0 else 128 - status
