@@ -15,6 +15,7 @@ _PUBLIC = {
     "least_limit": "agentsim.api",
     "run": "agentsim.api",
     "play": "agentsim.session",
+    "replay": "agentsim.session",
     "Sim": "agentsim.session",
     "dumps": "agentsim.scenario.dump",
     "load": "agentsim.scenario.load",
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
     from agentsim.scenario.dump import dumps
     from agentsim.scenario.load import load, loads
     from agentsim.scenario.model import Scenario
-    from agentsim.session import Sim, play
+    from agentsim.session import Sim, play, replay
 
 
 def __getattr__(name: str) -> Any:

@@ -119,6 +119,16 @@ class ConversationBuilder:
         self._flush()
         self.history.append(message)
 
+    def sent_back(self, message: Message, ids: Mapping[str, str]) -> None:
+        """The client sends the last reply back like this; `ids`: those that it gave the reply's calls -> the reply's own."""
+        if self._waiting or not self.history or self.history[-1].role != "assistant":
+            return
+        parts = [
+            replace(p, id=ids[p.id]) if isinstance(p, ToolCall) and ids.get(p.id, p.id) != p.id else p
+            for p in message.content
+        ]
+        self.history[-1] = Message("assistant", tuple(parts))
+
     @property
     def waiting(self) -> tuple[Part, ...]:
         """What the next request will add."""

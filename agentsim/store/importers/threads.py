@@ -113,6 +113,8 @@ class Threads:
             rest = [messages[len(thread.sent) - 1], *rest]
         if rest and rest[0].role == "assistant" and thread.reply is not None and not thread.failed:
             names = _names(rest[0], thread.reply)
+            if thread.reply.blocks:
+                thread.builder.sent_back(rest[0], names)
             rest = rest[1:]
         else:
             names = {}
