@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 
 _PUBLIC = {
     "arun": "agentsim.api",
+    "budget": "agentsim.api",
     "compare": "agentsim.api",
     "least_limit": "agentsim.api",
     "run": "agentsim.api",
@@ -41,7 +42,7 @@ _PUBLIC = {
 __all__ = ["__version__", *sorted(_PUBLIC)]
 
 if TYPE_CHECKING:
-    from agentsim.api import arun, compare, least_limit, run
+    from agentsim.api import arun, budget, compare, least_limit, run
     from agentsim.core.style import Claim, Style
     from agentsim.core.transcript import Transcript
     from agentsim.errors import (
