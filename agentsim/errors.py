@@ -1,15 +1,15 @@
 """Every exception of agentsim, and whose mistake each one is.
 
-    AgentsimError
-    ├── ScenarioError        the file is wrong: file, line, path, message, all at once
-    ├── ScriptError          scenario and run disagree (in `run` and `compare` a fact of the result, not an error)
-    │   ├── ScriptExhausted  "model call 5, but scenario 'refund' has 4 replies"
-    │   └── ScriptUnfinished "2 replies were never asked for"
-    ├── CannotExpress        "openai-chat has no way to say stop_reason 'pause_turn'"
-    ├── UnscriptedRequest    nothing answers this URL; the nearest that would
-    ├── TranscriptError      a log can't be read: file, line, reason
-    ├── UsageError           the call or command line is wrong: what was expected, what came, what is nearest
-    └── RuleBroken           (also an AssertionError) the code under test is wrong: the rule, the transcript
+AgentsimError
+├── ScenarioError        the file is wrong: file, line, path, message, all at once
+├── ScriptError          scenario and run disagree (in `run` and `compare` a fact of the result, not an error)
+│   ├── ScriptExhausted  "model call 5, but scenario 'refund' has 4 replies"
+│   └── ScriptUnfinished "2 replies were never asked for"
+├── CannotExpress        "openai-chat has no way to say stop_reason 'pause_turn'"
+├── UnscriptedRequest    nothing answers this URL; the nearest that would
+├── TranscriptError      a log can't be read: file, line, reason
+├── UsageError           the call or command line is wrong: what was expected, what came, what is nearest
+└── RuleBroken           (also an AssertionError) the code under test is wrong: the rule, the transcript
 """
 
 from __future__ import annotations

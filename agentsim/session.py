@@ -184,7 +184,7 @@ class Sim:
         return self._provider.requests
 
     @property
-    def refused_requests(self) -> list[RefusedRequest]:
+    def refused_requests(self) -> Sequence[RefusedRequest]:
         """Requests that were refused as the provider would have."""
         return self._provider.refused
 
@@ -209,7 +209,7 @@ class Sim:
         return self._provider.player.unused
 
     @property
-    def errors(self) -> list[Exception]:
+    def errors(self) -> Sequence[Exception]:
         """What will be raised when the session closes."""
         return self._provider.errors
 
@@ -261,7 +261,7 @@ class Sim:
             error.add_note(f"agentsim: {_refusals(self._provider.refused)}")
 
     def _raise_harness_error(self, cause: Exception | None) -> None:
-        errors = self._provider.errors
+        errors = list(self._provider.errors)
         if not errors:
             return
         first = errors[0]

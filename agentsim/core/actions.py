@@ -22,6 +22,7 @@ class CallModel:
         output_tool: name of the tool by which structured output is asked for, if it is.
         deadline: the caller's timer goes off after so many seconds; None: never.
         thread: which conversation `kept` speaks of; 0 is the main one, a subagent's has a number of its own.
+        whole: asks for the reply in one piece, also where the loop streams.
     """
 
     kept: int
@@ -32,6 +33,7 @@ class CallModel:
     output_tool: str | None = None
     deadline: float | None = None
     thread: int = 0
+    whole: bool = False
 
 
 @value

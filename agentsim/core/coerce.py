@@ -6,6 +6,8 @@ a number; an optional parameter that is left out arrives as its default, None.
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
@@ -59,6 +61,44 @@ def lax(schema: Mapping[str, Any], value: Any, *, extra: Literal["ignore", "forb
         else:
             result[key] = _converted(key, part, value[key])
     return result
+
+
+def from_text(schema: Mapping[str, Any], value: Any) -> Any:
+    """The arguments with texts read as JSON where the schema wants a number, boolean, list or object.
+
+    Only the object's own keys, and only texts that are nothing but such a value.
+
+    Args:
+        schema: JSON Schema of the input, an object.
+        value: the arguments.
+    """
+    if not isinstance(value, Mapping):
+        return value
+    known: Mapping[str, Any] = schema.get("properties", {})
+    return {key: _read(known.get(key, {}).get("type"), part) for key, part in value.items()}
+
+
+def _read(kind: Any, text: Any) -> Any:
+    if not isinstance(text, str) or kind not in _KINDS or text != text.strip():
+        return text
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    if isinstance(value, bool) or kind == "boolean":
+        return value if isinstance(value, bool) and kind == "boolean" else text
+    if isinstance(value, float) and not (math.isfinite(value) and (kind == "number" or value.is_integer())):
+        return text
+    return value if isinstance(value, _KINDS[kind]) else text
+
+
+_KINDS: dict[str, Any] = {
+    "number": (int, float),
+    "integer": (int, float),
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+}
 
 
 def _converted(key: str, schema: Mapping[str, Any], value: Any) -> Any:

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Literal
 
+from agentsim.core.value import value
+
 #: The Claude API's stop reasons, canonical here. Any other string is a reason that a provider may invent tomorrow.
 STOP_REASONS = (
     "end_turn",
@@ -21,7 +23,6 @@ STOP_REASONS = (
     "pause_turn",
     "compaction",
 )
-from agentsim.core.value import value
 
 #: One of STOP_REASONS, another word (a "raw" reason), or None where the provider sent none.
 StopReason = str | None

@@ -81,6 +81,10 @@ class Retry:
         """Seconds that the client waits before it does: what the provider asks for; unstated back-off counts 0."""
         return fault.retry_after or 0.0
 
+    def whole(self, fault: Fault) -> bool:
+        """Whether the request that is sent again after this fault asks for the reply in one piece: a stream's last resort."""
+        return False
+
 
 NO_RETRY = Retry(0)
 
@@ -110,7 +114,7 @@ class Setup:
     wire: str
     streamed: bool
     limit: float | None
-    agent: AgentSpec = AgentSpec()
+    agent: AgentSpec = field(default_factory=AgentSpec)
     server_tools: Mapping[str, ToolSpec] = field(default_factory=dict)
     agents: Mapping[str, AgentSpec] = field(default_factory=dict)
     prompts: tuple[str, ...] = ()
@@ -246,13 +250,13 @@ class Run:
 
     # -- the model ----------------------------------------------------------------------------------------------
 
-    def request(self, after: float = 0.0, deadline: float | None = None) -> CallModel:
+    def request(self, after: float = 0.0, deadline: float | None = None, whole: bool = False) -> CallModel:
         """The next request: what is new since the one before."""
         kept, self._sent = self._sent, len(self.history)
         self.requests += 1
         new = tuple(self.history[kept:])
         name = self.agent.name or None
-        return CallModel(kept, new, after, name, self.offered, self.output_tool, deadline, self.thread)
+        return CallModel(kept, new, after, name, self.offered, self.output_tool, deadline, self.thread, whole)
 
     def call(
         self, retry: Retry = NO_RETRY, *, deadline: float | None = None
@@ -265,9 +269,9 @@ class Run:
         Returns:
             The reply as this wire's client sees it, or Failed.
         """
-        attempts, after = 0, 0.0
+        attempts, after, whole = 0, 0.0, False
         while True:
-            event = yield self.request(after, None if deadline is None else deadline - self.ledger.clock)
+            event = yield self.request(after, None if deadline is None else deadline - self.ledger.clock, whole)
             attempts += 1
             if type(event) is ModelReplied:
                 self.ledger.clock += after + event.seconds
@@ -276,7 +280,7 @@ class Run:
                 self.ledger.clock += after + event.seconds
                 if not retry.again(event.fault, attempts):
                     return Failed(event.fault, attempts)
-                after = retry.wait(event.fault)
+                after, whole = retry.wait(event.fault), retry.whole(event.fault)
             elif type(event) is Aborted:
                 return Failed(Fault(type="aborted"), attempts, aborted=True)
             elif type(event) is TimedOut:
@@ -285,9 +289,15 @@ class Run:
             else:
                 raise Stopped(self._stopped(event))
 
-    def partly(self, fault: Fault) -> tuple[Seen, bool]:
-        """What had arrived of a reply that broke off, as the last reply; and whether its last block is unfinished."""
+    def partly(self, fault: Fault, *, finished: bool = False) -> tuple[Seen, bool]:
+        """What had arrived of a reply that broke off, as the last reply; and whether its last block is unfinished.
+
+        Args:
+            finished: leave an unfinished block out.
+        """
         reply, unfinished = arrived(fault)
+        if finished and unfinished:
+            reply = Reply(reply.blocks[:-1], None)
         return self._saw(reply), unfinished
 
     def _took(self, reply: Reply) -> Seen:

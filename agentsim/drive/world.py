@@ -78,11 +78,11 @@ class World:
         if played.repeat == FOREVER and self.requests >= self._patience:
             return Unbounded()
         self.requests += 1
-        return self._answer(played, action.deadline)
+        return self._answer(played, action.deadline, self._streamed and not action.whole)
 
-    def _answer(self, played: Played, deadline: float | None) -> Event:
+    def _answer(self, played: Played, deadline: float | None, streamed: bool) -> Event:
         fault = played.fault
-        if fault is not None and fault.in_stream and not self._streamed and fault.partial is not None:
+        if fault is not None and fault.in_stream and not streamed and fault.partial is not None:
             fault = None
         reply = played.reply if played.reply is not None else (played.fault.partial if played.fault else None)
         pace = played.entry.pace

@@ -9,10 +9,11 @@ swallow exceptions from below; they are kept in `errors` and meant to be raised 
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from agentsim.core.events import Event, Fault, ModelFailed, ModelReplied, ModelRequested, RunStarted
 from agentsim.core.messages import Message, Reply, ServerCall, ServerResult
@@ -48,15 +49,21 @@ class Settings:
     Args:
         off: names of strictness rules that are switched off; "all" switches all off.
         real_time: whether the scenario's `seconds` are waited for.
-        keep: whether requests and events are kept for the caller to look at.
+        keep: whether requests and events are kept for the caller to look at; without, of errors only the latest are.
+        tell: is told of each error of the harness and each refused request, where nobody looks at them in the end.
     """
 
     off: Collection[str] = ()
     real_time: bool = False
     keep: bool = True
+    tell: Callable[[str], None] | None = None
 
 
 _SERVER = (ServerCall, ServerResult)
+_FEW = 64
+
+T = TypeVar("T")
+Kept = list[T] | deque[T]
 
 
 class _Everything:
@@ -101,8 +108,8 @@ class Provider:
         self.memory = Memory()
         self.events: list[Event] = []
         self.requests: list[SentRequest] = []
-        self.refused: list[RefusedRequest] = []
-        self.errors: list[Exception] = []
+        self.refused: Kept[RefusedRequest] = [] if self.settings.keep else deque(maxlen=_FEW)
+        self.errors: Kept[Exception] = [] if self.settings.keep else deque(maxlen=_FEW)
         self.number = 0
         self.replies = 0
         self.failed_last = False
@@ -124,7 +131,7 @@ class Provider:
     def unknown(self, request: HttpRequest) -> HttpResponse:
         """The answer to a URL that no provider has."""
         text = f"{request.method} {request.url} is no request that agentsim knows; it answers {', '.join(KNOWN_PATHS)}"
-        self.errors.append(UnscriptedRequest(text))
+        self._blame(UnscriptedRequest(text))
         complaint = Complaint("is_known", text, 404, "not_found_error")
         return likely_codec(request).refuse(complaint, self._tag(self._count()))
 
@@ -148,10 +155,10 @@ class Provider:
                 self._note_refusal(number, refused.complaint)
                 return codec.refuse(refused.complaint, tag)
             except AgentsimError as error:
-                self.errors.append(error)
+                self._blame(error)
                 return codec.refuse(Complaint("harness", f"agentsim: {error}"), tag)
             except Exception as error:  # a mistake of ours must not look like one of the client's
-                self.errors.append(error)
+                self._blame(error)
                 return codec.refuse(Complaint("harness", f"agentsim failed: {type(error).__name__}: {error}"), tag)
             finally:
                 if self.settings.keep:
@@ -169,8 +176,16 @@ class Provider:
     def _tag(self, number: int) -> str:
         return f"{self.prefix}{number}"
 
+    def _blame(self, error: Exception) -> None:
+        self.errors.append(error)
+        if self.settings.tell is not None:
+            self.settings.tell(f"{self.scenario.name}: {error}")
+
     def _note_refusal(self, number: int, complaint: Complaint) -> None:
         self.refused.append(RefusedRequest(number, complaint.rule, complaint.message))
+        if self.settings.tell is not None:
+            rule, words = complaint.rule, complaint.message
+            self.settings.tell(f"{self.scenario.name}: request {number} was refused ({rule}): {words}")
         if self.settings.keep and self.events and type(self.events[-1]) is ModelRequested:
             self.events.append(ModelFailed(Fault(complaint.status, complaint.type, complaint.message)))
 
@@ -297,7 +312,7 @@ class Provider:
         self.memory.saw(reply)
         if self._agents.several:
             self._agent_of[codec.reply_id(tag)] = self._agent(asked)
-        codec.keep(asked, (*history, Message("assistant", reply.blocks)), reply, tag, self.memory)
+        codec.keep(asked, history, reply, tag, self.memory)
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ mistake, told with the nearest recorded request and the first difference.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -69,6 +69,11 @@ class Replayer(Provider):
         return all(track.next is None or track.next.answer is None for track in self.expected.tracks)
 
     @property
+    def failed(self) -> bool:
+        """Whether anything but the recorded was asked."""
+        return bool(self.errors or self.refused)
+
+    @property
     def missing(self) -> str:
         """What was not asked for, in words; "" where all was."""
         left = [(track, track.next) for track in self.expected.tracks if track.unused and track.next is not None]
@@ -119,13 +124,6 @@ class Replays:
     def _begun(self) -> Replayer:
         self._count += 1
         return Replayer(self._recording, self._lenient, self._settings, f"{self._count}x")
-
-    def complaints(self) -> Iterator[str]:
-        """What went wrong since the recording began to play, in words."""
-        yield from (str(error) for error in self.now.errors)
-        yield from (f"request {r.request} was refused ({r.rule}): {r.message}" for r in self.now.refused)
-        if not self.now.errors and self.now.missing:
-            yield self.now.missing
 
 
 def _played(answer: Reply | Fault) -> Played:

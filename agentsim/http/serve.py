@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -71,22 +72,28 @@ def serve(
         off: names of strictness rules to switch off; "all" for every one.
         real_time: whether the scenarios' `seconds` are waited for.
         lenient: how a recording's requests are compared, as `agentsim.replay` takes it.
-        out: where to say what is served; standard error where a command owns standard output.
+        out: where to say what is served, where no command owns standard output.
     Returns:
         The exit status: the command's, or 0; 1 where the command ended well but asked something else than a recording holds.
     Raises:
         ScenarioError, TranscriptError, UsageError: bad files, port or command.
     """
     if os.path.isfile(path) and not names_a_scenario(os.fspath(path)):
-        return _replay(path, port, command, Settings(off=off, real_time=real_time, keep=False), lenient, out)
+        return _replay(path, port, command, Settings(off=off, real_time=real_time, keep=False, tell=_tell), lenient, out)
     scenarios = scenarios_at(path)
-    server = Server(Sessions(scenarios, Settings(off=off, real_time=real_time, keep=False)), port)
+    settings = Settings(off=off, real_time=real_time, keep=False, tell=_tell)
+    server = Server(Sessions(scenarios, settings), port)
     if command:
         with server:
             return run_command(command, {**os.environ, **for_subprocess(server.url, os.environ)})
     print(_welcome(server.url, list(scenarios)), file=out or sys.stdout, flush=True)
-    server.run()
+    with contextlib.suppress(KeyboardInterrupt):
+        server.run()
     return 0
+
+
+def _tell(what: str) -> None:
+    print(f"agentsim: {what}", file=sys.stderr, flush=True)
 
 
 def _replay(
@@ -105,14 +112,14 @@ def _replay(
     server = Server(replays, port)
     if not command:
         print(_welcome(server.url, [Path(path).stem]), file=out or sys.stdout, flush=True)
-        server.run()
+        with contextlib.suppress(KeyboardInterrupt):
+            server.run()
         return 0
     with server:
         status = run_command(command, {**os.environ, **for_subprocess(server.url, os.environ)})
-    complaints = list(replays.complaints())
-    for complaint in complaints:
-        print(f"agentsim: {complaint}", file=out or sys.stderr, flush=True)
-    return status or int(bool(complaints))
+    if not replays.now.failed and (missing := replays.now.missing):
+        _tell(missing)
+    return status or int(replays.now.failed or bool(replays.now.missing))
 
 
 def run_command(command: Sequence[str], environment: dict[str, str]) -> int:

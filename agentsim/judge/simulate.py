@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agentsim.core.events import Outcome, RunFinished, RunStarted
+from agentsim.core.messages import Reply, ToolCall
 from agentsim.core.run import Setup
 from agentsim.core.style import Refused, Style
 from agentsim.core.tools import AgentSpec, ToolSpec
@@ -17,7 +18,7 @@ from agentsim.drive.world import World
 from agentsim.errors import UsageError
 from agentsim.judge.result import Result
 from agentsim.scenario.inputs import input_check
-from agentsim.scenario.model import Scenario, ScriptedReply
+from agentsim.scenario.model import FOREVER, AnyCall, Scenario, ScriptedReply
 
 Function = Callable[..., Any]
 
@@ -82,14 +83,21 @@ class Play:
             is_default,
             (scenario.output or {}).get("title"),
         )
+        resumes = _resumes_for_ever(scenario)
+        bounded = bound is not None or getattr(self.options, "bounded", False) or self._costs_bound()
         world = World(
             scenario,
             streamed=self.stream,
-            max_calls=self.max_calls,
-            bounded=bound is not None or getattr(self.options, "bounded", False),
+            max_calls=max(self.max_calls, int(bound or 0) + 1) if resumes else self.max_calls,  # type: ignore[arg-type]
+            bounded=bounded and not resumes,
             functions=self.functions,
         )
         return setup, world
+
+    def _costs_bound(self) -> bool:
+        """Whether an option sets a budget in USD, and replies cost anything."""
+        price = self.scenario.price
+        return bool(price and (price.input or price.output)) and getattr(self.options, "costs_bound", False)
 
     def _not_started(self, limit: float | None) -> Transcript | None:
         """The transcript of a run that makes no call: the wire can't say the script, or the SDK refuses the limit."""
@@ -152,6 +160,15 @@ class Play:
         while n > 1 and _essence(quiet.transcript(n - 1)[0]) == wanted:
             n -= 1
         return n
+
+
+def _resumes_for_ever(scenario: Scenario) -> bool:
+    """Whether an endless script asks for an approval that is always given: many SDKs begin to count anew with each resume."""
+    last = scenario.script[-1] if scenario.script else None
+    if scenario.approvals or not isinstance(last, ScriptedReply) or last.repeat != FOREVER:
+        return False
+    asked = (scenario.tools.get(call.name) for call in last.reply.calls)
+    return any(tool is not None and tool.approval is not None and tool.approval.kind != "none" for tool in asked)
 
 
 def agent_specs(scenario: Scenario) -> tuple[AgentSpec, dict[str, AgentSpec]]:
@@ -233,10 +250,17 @@ def _choose_wire(scenario: Scenario, style: Style, wire: str | None) -> tuple[st
 def _problem(scenario: Scenario, wire: str) -> str | None:
     scripts = [scenario.script, *(agent.script for agent in scenario.agents.values())]
     for entry in (entry for script in scripts for entry in script):
-        reply = entry.reply if isinstance(entry, ScriptedReply) else entry.fault.partial
+        reply = _whole(entry) if isinstance(entry, ScriptedReply) else entry.fault.partial
         if reply is not None and (problem := cannot_express(reply, wire)):
             return problem
     return None
+
+
+def _whole(entry: ScriptedReply) -> Reply:
+    """The reply with the calls that it only gets when it is played: handoffs, and calls of any offered tool."""
+    if not entry.handoff and not any(isinstance(extra, AnyCall) for _, extra in entry.extras):
+        return entry.reply
+    return Reply((*entry.reply.blocks, ToolCall("", "any")), entry.reply.stop_reason, entry.reply.usage)
 
 
 def _choose_stream(style: Style, stream: bool | None) -> bool:

@@ -21,10 +21,8 @@ NO_TEXT = "(Subagent completed but returned no output.)"
 
 
 def read_limit(value: Any) -> float | None:
-    """maxTurns: 0 is no cap, -1 is one call."""
-    if not value:
-        return None
-    return float(max(1, int(value)))
+    """maxTurns: 0 is no cap; a turn more than any other number is one too many, so -1 is one call."""
+    return float(value) if value else None
 
 
 def run_agent(talk: Talk, call: SeenCall, given: Any) -> Generator[Action, Event, Given]:

@@ -5,23 +5,43 @@ from __future__ import annotations
 import json
 
 from agentsim.core.events import Outcome
-from agentsim.core.messages import RedactedThinking, Text, Thinking
+from agentsim.core.fate import fate
+from agentsim.core.messages import RedactedThinking, Text, Thinking, ToolResult
 from agentsim.core.run import Failed, fault_ending
 from agentsim.core.wires import Seen
+from agentsim.styles import _claude_texts as texts
+from agentsim.styles._claude_retry import too_long
 from agentsim.styles._claude_talk import Talk
 
 
 def success(talk: Talk, seen: Seen) -> Outcome:
-    """The text of the last reply, whatever it stopped on; a pause that ends in a server tool call is an error."""
-    last = seen.reply.blocks[-1] if seen.reply.blocks else None
-    if seen.stop == "pause_turn" and last is not None and not isinstance(last, Text | Thinking | RedactedThinking):
-        return error(talk, "error_during_execution", "the paused reply ends in a server tool call")
-    return talk.run.returned(seen.text, "success", reported=1 + talk.users)
+    """The text of the last block, whatever the reply stopped on.
+
+    A reply whose last block is neither text nor thinking is an error, and so is one without a block: but where it stopped on
+    end_turn, or what was said last are results of tools.
+    """
+    if not seen.reply.blocks:
+        last = talk.run.history[-1].content[-1]
+        good = seen.stop == "end_turn" or isinstance(last, ToolResult)
+        text = ""
+    else:
+        end = seen.reply.blocks[-1]
+        good = isinstance(end, Text | Thinking | RedactedThinking)
+        text = end.text if isinstance(end, Text) else ""
+    if not good:
+        return error(talk, "error_during_execution", texts.no_result(seen))
+    ended = fate(seen)
+    if ended == "answer" and not text.strip():
+        ended = "empty"  # the reply had a text, but the caller does not get it
+    return talk.run.returned(text, "success", ended=ended, reported=1 + talk.users)
 
 
 def structured(talk: Talk, seen: Seen) -> Outcome:
-    """A StructuredOutput call was accepted; without a text `result` is its JSON."""
-    text = seen.text or json.dumps(talk.output, separators=(",", ":"), ensure_ascii=False)
+    """A StructuredOutput call was accepted; unless a text follows it, `result` is its JSON."""
+    last = seen.reply.blocks[-1]
+    text = (last.text if isinstance(last, Text) else "") or json.dumps(
+        talk.output, separators=(",", ":"), ensure_ascii=False
+    )
     return talk.run.returned(text, "success", ended="answer", reported=1 + talk.users)
 
 
@@ -31,8 +51,8 @@ def silenced(talk: Talk, ended: str) -> Outcome:
 
 
 def over_turns(talk: Talk) -> Outcome:
-    """The cap: the last reply's tools have run. num_turns is the cap + 1 here, whatever was emitted."""
-    talk.users = int(talk.run.limit or 0)
+    """The cap: the last reply's tools have run. num_turns is the turn that would be next, whatever was emitted."""
+    talk.users = int(talk.run.count)
     return error(talk, "error_max_turns", f"Reached maximum number of turns ({talk.run.limit:g})", "limit")
 
 
@@ -49,11 +69,11 @@ def bad_output(talk: Talk) -> Outcome:
 
 
 def error(talk: Talk, subtype: str, text: str, ended: str | None = None) -> Outcome:
-    """An error result; single-shot queries throw after it, the client hands it over."""
+    """An error result; single-shot queries throw after it, the client hands it over: an API error with its text as the result."""
     run, reported = talk.run, 1 + talk.users
     message = f"Claude Code returned an error result: {text}"
     if not talk.entry.throws:
-        return run.returned(None, subtype, done=False, ended=ended, reported=reported)
+        return run.returned(text if subtype == "success" else None, subtype, done=False, ended=ended, reported=reported)
     if talk.entry.python:
         return run.threw("ResultError", f"{message} (exit code: 1)", ended, finish=subtype, reported=reported)
     return run.threw("Error", message, ended, finish=subtype, reported=reported)
@@ -64,7 +84,14 @@ def failed(talk: Talk, failure: Failed) -> Outcome:
     if failure.aborted:
         return aborted(talk)
     fault = failure.fault
-    return error(talk, "success", f"API Error: {fault.status} {fault.message}", fault_ending(fault))
+    if too_long(fault):
+        return error(talk, "success", texts.too_long(fault, alone=not has_replies(talk)), "context_window")
+    return error(talk, "success", texts.api_error(fault), fault_ending(fault))
+
+
+def has_replies(talk: Talk) -> bool:
+    """Whether there is an exchange that a summary could stand for."""
+    return talk.compacted or any(message.role == "assistant" for message in talk.run.history)
 
 
 def aborted(talk: Talk) -> Outcome:

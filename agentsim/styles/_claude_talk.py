@@ -8,7 +8,8 @@ from typing import Any
 
 from agentsim.core.actions import Action
 from agentsim.core.events import Event, Fault, Outcome
-from agentsim.core.run import Retry, Run
+from agentsim.core.messages import ToolCall
+from agentsim.core.run import Run
 from agentsim.core.scripted import Function
 from agentsim.styles._claude_options import Options
 
@@ -57,11 +58,13 @@ class Shared:
         functions: the user's functions that have been called; they count on.
         reports: of subagents that the main loop has not read yet.
         found: tools that a ToolSearch found.
+        bad_requests: requests that the provider refused; each made `thinking` simpler.
     """
 
     functions: dict[int, Callable[..., Any]] = field(default_factory=dict)
     reports: list[Report] = field(default_factory=list)
     found: list[str] = field(default_factory=list)
+    bad_requests: int = 0
 
 
 class Talk:
@@ -71,10 +74,12 @@ class Talk:
         run, entry, options: of the loop; `shared`: of the session.
         loop: of a subagent.
         users: user messages that the loop emitted; num_turns is one more.
-        cuts, refused, nudged, malformed: the recoveries so far, see `recovery`.
+        cuts, refused, nudged, resent, malformed, compacted: the recoveries so far.
+        ids: of calls that the history has.
         blocks: how often the Stop hooks blocked in a row.
         reminded: the model was told to call StructuredOutput; `bad_outputs`: calls of it that did not fit.
         output: the structured output that was accepted.
+        lost: why the reply broke off after a whole block.
     """
 
     def __init__(self, run: Run, entry: Entry, loop: Callable[[Talk], Turn], parent: Talk | None = None) -> None:
@@ -84,8 +89,10 @@ class Talk:
         self.nested = parent is not None
         self.structured = None if self.nested else run.setup.output
         self.users = self.cuts = self.malformed = self.blocks = self.bad_outputs = 0
-        self.refused = self.nudged = self.reminded = False
+        self.refused = self.nudged = self.resent = self.compacted = self.reminded = False
+        self.ids: set[str] = run.memory.setdefault("ids", ids_of(run))
         self.output: Any = None
+        self.lost: Fault | None = None
         run.output_tool = OUTPUT if self.structured is not None else None
 
     def known(self) -> dict[str, Any]:
@@ -108,7 +115,7 @@ class Talk:
     def tool_round_over(self) -> None:
         """A tool round lets most recoveries begin anew, but not the one after a refusal."""
         self.cuts = self.malformed = self.blocks = 0
-        self.nudged = False
+        self.nudged = self.resent = self.compacted = False
 
     @property
     def over_budget(self) -> bool:
@@ -119,25 +126,9 @@ class Talk:
     @property
     def at_limit(self) -> bool:
         """Whether the turns are used up."""
-        return self.run.limit is not None and self.run.count >= self.run.limit
+        return self.run.limit is not None and self.run.count + 1 > self.run.limit
 
 
-class CliRetry(Retry):
-    """What the CLI sends again: 10 times mostly, an overload twice, a bad request once more with a simpler `thinking`."""
-
-    __slots__ = ("after_round", "entry")
-    entry: Entry
-    after_round: bool
-
-    def __init__(self, talk: Talk) -> None:
-        super().__init__(talk.options.retries, frozenset({401, 408, 409, 429}))
-        object.__setattr__(self, "entry", talk.entry)
-        object.__setattr__(self, "after_round", talk.run.rounds > 0)
-
-    def again(self, fault: Fault, attempts: int) -> bool:
-        """Whether the request is sent once more after `attempts` attempts."""
-        if fault.status == 400:
-            return attempts <= (2 if self.entry.python and self.after_round else 1)
-        if fault.status == 529:
-            return attempts <= min(2, self.retries)
-        return super().again(fault, attempts)
+def ids_of(run: Run) -> set[str]:
+    """Ids of the calls in the history."""
+    return {part.id for message in run.history for part in message.content if isinstance(part, ToolCall)}

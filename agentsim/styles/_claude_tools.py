@@ -9,10 +9,9 @@ from functools import partial
 from typing import Any
 
 from agentsim.core.actions import Action, Given, ToRun
-from agentsim.core.coerce import strip_unknown
+from agentsim.core.coerce import from_text, strip_unknown
 from agentsim.core.events import Event, ToolRun
-from agentsim.core.messages import Message, Part, Text, ToolCall, ToolResult
-from agentsim.core.run import Run
+from agentsim.core.messages import Message, Part, RedactedThinking, Text, Thinking, ToolCall, ToolResult
 from agentsim.core.wires import Seen, SeenCall
 from agentsim.styles._claude_agents import run_agent
 from agentsim.styles._claude_permission import Verdict, ask_person, judge, refuse
@@ -21,6 +20,7 @@ from agentsim.styles._claude_talk import OUTPUT, SEARCH, Talk
 INTERRUPTED = "Interrupted: the response was stopped by a safety classifier."
 MISSING = "[Tool result missing due to internal error]"
 ACCEPTED = "Structured output provided successfully"
+NO_CONTENT = "(no content)"
 NOTHING_FOUND = "No matching deferred tools found"
 
 
@@ -61,12 +61,14 @@ def tool_round(talk: Talk, seen: Seen, *, refused: bool = False) -> Generator[Ac
     due = [
         at for at, verdict in enumerate(verdicts) if results[at] is None and not verdict.asks and not verdict.deferred
     ]
+    if refused:  # those that run one after the other have not started when the classifier stops the reply
+        due = due[: (read_only_batches([reads(talk, seen.calls[at]) for at in due]) or (0,))[0]]
     runs = yield from run_all(talk, [seen.calls[at] for at in due], [verdicts[at] for at in due])
     done.aborted = run.aborted
     for at, ran in zip(due, runs, strict=False):
         results[at] = render(ran)
-    send_back(run, seen)
-    answer(talk, seen, results, refused=refused)
+    fresh = send_back(talk, seen)
+    answer(talk, seen, results, fresh, refused=refused)
     return done
 
 
@@ -92,7 +94,7 @@ def early(talk: Talk, call: SeenCall, done: Round) -> ToolResult | None:
         return take_output(talk, call, done)
     if call.name not in talk.known() and not (call.name == SEARCH and talk.options.tool_search):
         return refuse(call, f"<tool_use_error>Error: No such tool available: {call.name}</tool_use_error>")
-    if call.broken:
+    if call.broken and call.raw.strip():
         return refuse(
             call, "<tool_use_error>InputValidationError: the input could not be parsed as JSON</tool_use_error>"
         )
@@ -105,7 +107,9 @@ def late(talk: Talk, call: SeenCall, verdict: Verdict) -> ToolResult | None:
         return refuse(call, verdict.refused)
     if call.name == SEARCH:
         return None
-    problem = talk.run.tools[call.name].problem(verdict.input)
+    spec = talk.run.tools[call.name]
+    verdict.input = from_text(spec.schema, {} if verdict.input is None and call.broken else verdict.input)
+    problem = spec.problem(verdict.input)
     return None if problem is None else refuse(call, f"Input validation error: {problem}")
 
 
@@ -153,7 +157,9 @@ def run_all(
 
 
 def _input(talk: Talk, call: SeenCall, verdict: Verdict) -> Any:
-    return verdict.input if call.name == SEARCH else strip_unknown(talk.run.tools[call.name].schema, verdict.input)
+    if call.name == SEARCH or talk.entry.python:
+        return verdict.input
+    return strip_unknown(talk.run.tools[call.name].schema, verdict.input)  # zod drops keys that it does not know
 
 
 def search(talk: Talk, call: SeenCall) -> Given | None:
@@ -203,25 +209,43 @@ def render(done: ToolRun) -> ToolResult:
 # -- what goes back -------------------------------------------------------------------------------------------------
 
 
-def answer(talk: Talk, seen: Seen, results: Sequence[ToolResult | None], *, refused: bool) -> None:
-    """Send the results, one user message each; of one id only the first. A call without one gets an error for it."""
+def answer(talk: Talk, seen: Seen, results: Sequence[ToolResult | None], fresh: set[str], *, refused: bool) -> None:
+    """Send the results, one user message each; of one id only the first, and none where the history had it before.
+
+    A call without a result gets an error for it.
+
+    Args:
+        fresh: ids of the calls that were sent back.
+    """
     given = [result or refuse(call, MISSING) for call, result in zip(seen.calls, results, strict=True)]
     if refused:
         given = [ToolResult(result.call_id, INTERRUPTED, is_error=True) for result in given]
     talk.users += len(given)
-    talk.run.answer_with(list({result.call_id: result for result in reversed(given)}.values())[::-1])
+    sent = {result.call_id: result for result in reversed(given) if result.call_id in fresh}
+    if sent:
+        talk.run.answer_with(list(sent.values())[::-1])
+    else:
+        talk.run.say(NO_CONTENT)
 
 
-def send_back(run: Run, seen: Seen) -> None:
-    """The reply as it is sent back: the first call of an id only, and no blank text."""
-    parts: list[Part] = []
-    ids: set[str] = set()
+def send_back(talk: Talk, seen: Seen) -> set[str]:
+    """The reply as it is sent back: calls last, only the first of an id, no blank text, no open server call, no lone thinking.
+
+    Returns:
+        The ids of its calls.
+    """
+    calls: dict[str, Part] = {}
+    others: list[Part] = []
+    open_calls = seen.open_server_calls()
     for block in seen.reply.blocks:
         if isinstance(block, ToolCall):
-            if block.id in ids:
-                continue
-            ids.add(block.id)
-        if not (isinstance(block, Text) and not block.text.strip()):
-            parts.append(block)
-    if parts:
-        run.history.append(Message("assistant", tuple(parts)))
+            if block.id not in talk.ids:
+                calls.setdefault(block.id, block)
+        elif block not in open_calls and not (isinstance(block, Text) and not block.text.strip()):
+            others.append(block)
+    if not calls and all(isinstance(block, Thinking | RedactedThinking) for block in others):
+        others = [Text(NO_CONTENT)] if seen.calls else []
+    if calls or others:
+        talk.run.history.append(Message("assistant", (*others, *calls.values())))
+    talk.ids.update(calls)
+    return set(calls)

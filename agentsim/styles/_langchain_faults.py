@@ -18,7 +18,7 @@ import re
 from agentsim.core.events import Fault
 from agentsim.core.run import Failed, Retry, Run, fault_ending
 from agentsim.core.value import value
-from agentsim.core.wires import ANTHROPIC
+from agentsim.core.wires import ANTHROPIC, RESPONSES
 
 _NEVER = frozenset({400, 401, 402, 403, 404, 405, 406, 407, 409, 413})
 _PATIENCE = 60
@@ -109,17 +109,19 @@ def _no_connection(run: Run, python: bool) -> Leaves:
 
 def _broken(run: Run, fault: Fault, python: bool) -> Leaves:
     """A stream that fails after its head: nothing is retried, nothing runs."""
+    if fault.disconnect is not None and not python:
+        return Leaves("TypeError", "terminated", "broken_stream")
     if fault.disconnect is not None:
-        type_, text = _RESET[python]
-        return Leaves(type_, text, "broken_stream")
+        if run.wire == ANTHROPIC:
+            return Leaves("ReadError", "[Errno 104] Connection reset by peer", "broken_stream")
+        return Leaves("OpenAIConnectionError", "Connection error.", "broken_stream")
+    if python and run.wire == RESPONSES:
+        return Leaves("ValueError", f"{fault.type}: {fault.message}", "broken_stream")
     if python:
-        type_ = "AnthropicAPIError" if run.wire == ANTHROPIC else "OpenAIAPIError"
+        type_ = "APIStatusError" if run.wire == ANTHROPIC else "APIError"
         return Leaves(type_, _body(run, fault, python), "broken_stream")
     text = _body(run, fault, python) if run.wire == ANTHROPIC else fault.message
     return Leaves("Error", text, "broken_stream", kind="APIError")
-
-
-_RESET = {False: ("TypeError", "terminated"), True: ("RemoteProtocolError", "peer closed connection without sending complete message body")}  # fmt: skip
 
 
 def _again(fault: Fault) -> bool:
@@ -130,7 +132,7 @@ def _body(run: Run, fault: Fault, python: bool) -> str:
     """The provider's error as a client's message shows it."""
     if run.wire != ANTHROPIC:
         return fault.message
-    body = {"type": "error", "error": {"type": fault.type, "message": fault.message}}
+    body = {"type": "error", "error": {"type": fault.type, "message": fault.message}, "request_id": "req_1"}
     return str(body) if python else json.dumps(body, ensure_ascii=False, separators=(",", ":"))
 
 

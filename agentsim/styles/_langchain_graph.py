@@ -41,9 +41,6 @@ class Graph:
     def after(self, node: Node) -> Node | None:
         """The node that is due after `node`, whose hook may have asked for a jump."""
         thread = self.thread
-        if thread.stalled:
-            thread.why = "dropped_calls"
-            return None
         if node == MODEL:
             return _first(self.chains["after_model"]) or self._route(None)
         if node == TOOLS:
@@ -55,7 +52,7 @@ class Graph:
             return self._route(node)
         default = following or {"before_agent": self.loop, "before_model": MODEL, "after_agent": None}.get(point)
         jump = thread.jump if self._may_jump(node) else None
-        return default if jump is None else self._jumped(jump, point)
+        return default if jump is None else self._jumped(jump, node)
 
     def _may_jump(self, node: Node) -> bool:
         point, at = node
@@ -66,13 +63,17 @@ class Graph:
         self.thread.why = self.thread.reason
         return to
 
-    def _jumped(self, jump: str, point: str) -> Node | None:
+    def _jumped(self, jump: str, node: Node) -> Node | None:
         """Where a jump leads. JavaScript goes to the model itself, and to END from all but beforeAgent."""
+        thread = self.thread
+        if jump == "model" and thread.python and node == self.loop:
+            # LangGraph knows no edge from a node to itself here.
+            raise Leaves("KeyError", repr(f"{self.stack[node[1]].name}.{node[0]}"), "stop_condition")
         if jump == "model":
-            return self.loop if self.thread.python else MODEL
+            return self.loop if thread.python else MODEL
         if jump == "tools" and self.has_tools:
             return self._tools_of_last()
-        straight = not self.thread.python and point != "before_agent"
+        straight = not thread.python and node[0] != "before_agent"
         return self._end(None if straight else self.exit)
 
     def _tools_of_last(self) -> Node:
@@ -107,9 +108,9 @@ class Graph:
         jump = thread.jump if node is not None else None
         if not self.has_tools and not by_output_tool:
             may = jump is not None and node is not None and self._may_jump(node)
-            return self._jumped(jump or "", "after_model") if may else self.exit
-        if jump is not None:
-            return self._jumped(jump, "after_model")
+            return self._jumped(jump or "", node or MODEL) if may else self.exit
+        if jump is not None and node is not None:
+            return self._jumped(jump, node)
         if not self.has_tools:
             return self.exit if thread.structured else self.loop
         reply = thread.last_ai()
@@ -126,11 +127,16 @@ class Graph:
         """Behind the model itself (`node` None), or behind its last hook, which may jump, but not on a text."""
         thread, last = self.thread, self.thread.messages[-1]
         if thread.asks_again:
+            if self.chains["after_model"] and self.exit is not None:
+                thread.clash = (
+                    2  # the last afterModel hook leads to the exit while the model's new reply leads to the first
+                )
             return MODEL
         if last.kind == "ai" and not last.calls:
-            return self.exit
+            ended_by_limit = thread.jump == "end" and thread.reason == "limit"  # its message is the last one
+            return self._end(self.exit) if ended_by_limit else self.exit
         if node is not None and thread.jump is not None and self._may_jump(node):
-            return self._end(self.exit) if thread.jump == "end" else self._jumped(thread.jump, "after_model")
+            return self._end(self.exit) if thread.jump == "end" else self._jumped(thread.jump, node)
         if last.kind != "ai" and node is None:
             return self._left_with(last)
         reply = thread.last_ai()
@@ -161,10 +167,20 @@ class Graph:
             if python
             else self._direct_javascript()
         )
+        if not done and python and not prebuilt and self._wrong_output():
+            thread.why = "bad_call"
+            return self.exit
         if not done:
+            if not prebuilt and not python and self._ends_too():
+                thread.clash = 1
             return self.loop
         thread.why = None if thread.structured else "tool_result"
         return self.exit
+
+    def _wrong_output(self) -> bool:
+        """Python takes even the answer to a wrong output for the output, where another call ran beside it."""
+        name = self.thread.run.output_tool
+        return any(said.name == name and not said.failed for said in _results_behind(self.thread.messages))
 
     def _direct_prebuilt(self) -> bool:
         """Any result of a direct tool, in Python any call of one too."""
@@ -182,6 +198,13 @@ class Graph:
         reply, specs = thread.last_ai(), thread.run.tools
         known = [specs[c.name] for c in reply.calls if c.name in specs] if reply is not None else []
         return bool(known) and all(spec.return_direct for spec in known)
+
+    def _ends_too(self) -> bool:
+        """JavaScript, v2: of several tasks one leads to the exit and another to the model, and both begin with a hook."""
+        thread = self.thread
+        tasks = thread.results if thread.options.version == "v2" else []
+        ends = any(thread.direct(said) and not said.failed for said in tasks)
+        return ends and self.exit is not None and self.loop != MODEL
 
     def _direct_javascript(self) -> bool:
         """Each call is a task with an edge of its own (v1: all are one task): no task may want the model."""

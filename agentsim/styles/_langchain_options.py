@@ -10,14 +10,13 @@ from typing import Any
 from agentsim.core.scripted import call_of, check_keys, function
 from agentsim.core.tools import ToolSpec
 from agentsim.styles._langchain_approval import HumanInTheLoop
+from agentsim.styles._langchain_limits import ModelCallLimit, ToolCallLimit
 from agentsim.styles._langchain_middleware import (
     POINTS,
     Custom,
     Middleware,
-    ModelCallLimit,
     ModelRetry,
     Summarization,
-    ToolCallLimit,
     ToolError,
     ToolRetry,
 )
@@ -43,7 +42,7 @@ class Options:
         checkpointer: the thread is kept.
         concurrency: `maxConcurrency`.
         version: "v1": the calls of a reply are one task; "v2": a task each.
-        strategy: how structured output is asked for, "tool" or "provider".
+        strategy: how structured output is asked for, "tool" or "provider"; None: as LangChain chooses for the model.
         handle_errors: whether the tool strategy asks again.
         own_default: `withConfig`'s recursion limit, in place of the SDK's default.
     """
@@ -52,7 +51,7 @@ class Options:
     checkpointer: bool = False
     concurrency: int | None = None
     version: str = "v2"
-    strategy: str = "tool"
+    strategy: str | None = None
     handle_errors: bool = True
     own_default: int | None = None
 
@@ -70,7 +69,7 @@ JAVASCRIPT = {
 PYTHON = {
     "with_config": "{recursion_limit: n}: the call's own limit wins",
     "checkpointer": "true: the thread is kept, and an interrupt can be resumed",
-    "max_concurrency": "tasks at once",
+    "max_concurrency": "tasks at once; 1 hangs where the model is streamed",
     "response_format": "ToolStrategy or ProviderStrategy, for the scenario's output",
     "middleware": "list, outermost first",
 }
@@ -142,9 +141,9 @@ def _own_limit(where: str, tree: Any, python: bool) -> int:
     return _count(f"{where}.{key}", settings[key], least=1)
 
 
-def _strategy(where: str, tree: Any, python: bool) -> tuple[str, bool]:
+def _strategy(where: str, tree: Any, python: bool) -> tuple[str | None, bool]:
     if tree is None:
-        return "tool", True
+        return None, True
     names = ("ToolStrategy", "ProviderStrategy") if python else ("toolStrategy", "providerStrategy")
     name, settings = call_of(tree, where, dict.fromkeys(names))
     if name == names[1]:

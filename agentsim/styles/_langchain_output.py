@@ -46,7 +46,8 @@ def by_tool(thread: Thread, reply: Said) -> list[Said]:
         return _wrong(thread, reply, outputs, text, type_)
     thread.structured = True
     if thread.python:
-        return [reply, tool(thread.run, call, f"Returning structured response: {call.arguments}", python=True)]
+        told = " ".join(f"{key}={value!r}" for key, value in call.arguments.items())
+        return [reply, tool(thread.run, call, f"Returning structured response: {told}", python=True)]
     value = json.dumps(call.arguments, ensure_ascii=False, separators=(",", ":"))
     return [reply, tool(thread.run, call, value, python=False), ai(f"Returning structured response: {value}")]
 

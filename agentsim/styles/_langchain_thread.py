@@ -7,12 +7,12 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 from agentsim.core.actions import Action
-from agentsim.core.events import Event, Fault, Outcome
+from agentsim.core.events import Event, Outcome
 from agentsim.core.fate import fate
-from agentsim.core.messages import Message
+from agentsim.core.messages import Message, Reply, ToolCall
 from agentsim.core.run import Failed, Run
 from agentsim.core.tools import Decision
-from agentsim.core.wires import Seen, SeenCall
+from agentsim.core.wires import ANTHROPIC, CHAT, Seen, SeenCall, parse, see
 from agentsim.styles._langchain_faults import Leaves, failure, retry_of
 from agentsim.styles._langchain_messages import BadMessage, Said, ai, from_history, read, tool
 from agentsim.styles._langchain_middleware import Asked, Middleware
@@ -52,9 +52,11 @@ class Thread:
         due: the calls that the next tools step answers. `results`: the messages that the last one gave.
         jump, reason: where the last hook jumps to, and what that ends the run as.
         why: the contract's word for a run that an edge ended; None where it is the last reply's fate.
+        clash: JavaScript: in so many steps two hooks that both write `jumpTo` run side by side; 0: none do.
         decisions: a resume's, until the node that asked has taken them.
         retries: a middleware's number of retries for the inner caller; None: its own.
         at: the node that runs.
+        strategy: how structured output is asked for: Python always, JavaScript on OpenAI's wires leaves it to the provider.
         structured, asks_again: the output is there; it was wrong.
     """
 
@@ -73,8 +75,8 @@ class Thread:
         self.retries: int | None = None
         self.replace(from_history(run.history))
         self.begin()
-        by_output_tool = run.setup.output is not None and not entry.prebuilt and options.strategy == "tool"
-        if by_output_tool:
+        self.strategy = options.strategy or ("tool" if run.wire == ANTHROPIC and not entry.python else "provider")
+        if run.setup.output is not None and not entry.prebuilt and self.strategy == "tool":
             run.output_tool = output_name(run.setup.output_title, entry.python)
 
     def begin(self) -> None:
@@ -85,6 +87,7 @@ class Thread:
         self.reason = "stop_condition"
         self.why: str | None = None
         self.structured = self.asks_again = self.stalled = self.cut_off = False
+        self.clash = 0
         if self.python:
             self.run_counts.clear()
 
@@ -108,7 +111,13 @@ class Thread:
 
     def revise(self, old: Said, new: Said) -> None:
         """Put one message in place of another."""
-        self.replace([new if said is old else said for said in self.messages])
+        at = len(self.messages) - 1
+        while self.messages[at] is not old:
+            at -= 1
+        self.messages[at] = new
+        if new.message != old.message:
+            told = [said.message for said in self.messages[at:] if said.message is not None]
+            self.run.rewrite(len(self.run.history) - len(told), told)
 
     def last_ai(self) -> Said | None:
         """The newest AI message."""
@@ -162,7 +171,8 @@ class Thread:
             return (yield from self._reply())
         return (yield from wrappers[0].wrap_model(self, lambda: self._asked(wrappers[1:])))
 
-    def _reply(self) -> Asked:
+    def _reply(self, attempt: int = 1) -> Asked:
+        """A model call without its wrappers; `attempt` counts those whose JSON the client could not read."""
         seen = yield from self.run.call(retry_of(self.python, self.retries))
         if isinstance(seen, Failed):
             seen = self._what_arrived(seen)
@@ -176,20 +186,38 @@ class Thread:
             return [ai(SORRY, "sorry")]
         if self.run.setup.output is None or self.entry.prebuilt:
             return [reply]
-        return by_tool(self, reply) if self.options.strategy == "tool" else by_provider(self, reply)
+        if self.strategy == "tool":
+            return by_tool(self, reply)
+        if self.python and seen.wire == CHAT and seen.cut:
+            text = "Could not parse response content as the length limit was reached"
+            raise Leaves("LengthFinishReasonError", text, None)
+        if not self.python and self._unparsable(seen):
+            return (yield from self._again(attempt + 1))
+        return by_provider(self, reply)
+
+    def _unparsable(self, seen: Seen) -> bool:
+        """OpenAI's client for JavaScript parses the output itself: its error is one that LangChain retries."""
+        if self.run.wire == ANTHROPIC or seen.streamed or seen.calls or seen.refusal is not None:
+            return False
+        return parse(seen.text)[1] and (self.run.wire == CHAT or not seen.cut)
+
+    def _again(self, attempt: int) -> Asked:
+        if attempt > retry_of(self.python, self.retries).retries + 1:
+            raise Leaves("SyntaxError", "Error reading response: invalid structured output JSON.", None)
+        return (yield from self._reply(attempt))
 
     def _what_arrived(self, failed: Failed) -> Seen:
         """A stream that ends early without an error is taken as a whole reply."""
         fault = failed.fault
-        if failed.aborted or not (fault.in_stream and fault.disconnect == "end") or self._notices(fault):
+        if failed.aborted or not (fault.in_stream and fault.disconnect == "end"):
             raise failure(self.run, failed, self.python)
-        seen, _ = self.run.partly(fault)
+        seen, unfinished = self.run.partly(fault)
         self.cut_off = True
+        rest = fault.partial.blocks[len(seen.reply.blocks) :] if fault.partial is not None else ()
+        if not unfinished and rest and isinstance(rest[0], ToolCall):
+            begun = ToolCall(rest[0].id, rest[0].name, "")  # its name has arrived, and it is taken for a call
+            return see(Reply((*seen.reply.blocks, begun), None), seen.wire, seen.streamed)
         return seen
-
-    def _notices(self, fault: Fault) -> bool:
-        """Whether the client notices that the stream's last event is missing."""
-        return False
 
     def _needs_more_steps(self, reply: Said) -> bool:
         """Python's react agent counts the steps that are left, and gives up in time."""
@@ -221,7 +249,7 @@ class Thread:
         if one_task_each and self.options.concurrency == 1 and len(due) > 1:
             # LangGraph JS forgets the tasks that had to wait: the first tool runs, and nothing is written.
             due, self.stalled = due[:1], True
-        made = yield from run_calls(self.run, due, self.texts, self._wrappers(), self._workers())
+        made = yield from run_calls(self.run, due, self.texts, self._wrappers(), self._workers(), one_task_each)
         self.results = [] if self.stalled else self._one_an_id(made)
         for said in self.results:
             self.add(said)
@@ -238,8 +266,8 @@ class Thread:
         return None if self.options.version == "v1" else self.options.concurrency
 
     def _one_an_id(self, made: list[Said]) -> list[Said]:
-        """JavaScript's react agent, streamed, keeps the last of several results of one id, in the first one's place."""
-        if not (self.entry.prebuilt and not self.python and self.run.streamed):
+        """JavaScript with one task for all calls, streamed, keeps the last of several results of one id, in the first one's place."""
+        if self.python or self.options.version == "v2" or not self.run.streamed:
             return made
         last = {said.call_id: said for said in made}
         return list(last.values())

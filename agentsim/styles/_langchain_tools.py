@@ -79,7 +79,7 @@ class Texts:
 
 
 def run_calls(
-    run: Run, calls: Sequence[SeenCall], texts: Texts, wrappers: Sequence[Wrapper], workers: int | None
+    run: Run, calls: Sequence[SeenCall], texts: Texts, wrappers: Sequence[Wrapper], workers: int | None, tasks: bool
 ) -> Generator[Action, Event, list[Said]]:
     """Answer every call.
 
@@ -87,6 +87,7 @@ def run_calls(
         calls: in order of the reply.
         wrappers: wrapToolCall hooks, outermost first.
         workers: how many tools run at once; None: all.
+        tasks: each call is a task of its own, and JavaScript gathers the errors of several.
     Returns:
         A tool message for each call, in order.
     Raises:
@@ -104,7 +105,16 @@ def run_calls(
                 answers[i] = end.value
         attempts = yield from _attempts(run, [call for _, call in due], texts, workers)
         turn = [(i, attempt) for (i, _), attempt in zip(due, attempts, strict=True)]
-    return [_settled(run, call, answers[i], texts, bool(wrappers)) for i, call in enumerate(calls)]
+    ends = [_settled(run, call, answers[i], texts, bool(wrappers)) for i, call in enumerate(calls)]
+    errors = [end for end in ends if isinstance(end, Leaves)]
+    if len(errors) > 1 and tasks and not texts.python:
+        text = f"Multiple errors occurred during superstep {run.count + 1:g}."
+        raise Leaves(
+            "AggregateError", f'{text} See the "errors" field of this exception for more details.', "tool_error"
+        )
+    if errors:
+        raise errors[0]
+    return [end for end in ends if isinstance(end, Said)]
 
 
 def _wrapped(wrappers: Sequence[Wrapper], call: SeenCall) -> Chain:
@@ -144,7 +154,29 @@ def _input(run: Run, call: SeenCall, texts: Texts) -> ToRun | Attempt:
     problem = spec.problem(call.arguments)
     if problem is None:
         return ToRun(call.id, call.name, strip_unknown(spec.schema, call.arguments))
-    return Thrown("Error", texts.unfit(call, problem), invocation=True)
+    wrong = _zod(spec.schema, call.arguments) or problem
+    return Thrown("Error", texts.unfit(call, wrong), invocation=True)
+
+
+def _zod(schema: Mapping[str, Any], value: Any) -> str:
+    """zod's list of wrong types; "" where something else is wrong."""
+    if not isinstance(value, Mapping):
+        return f"Invalid input: expected object, received {_zod_type(value)}"
+    wrong = []
+    for key, part in schema.get("properties", {}).items():
+        wanted, came = part.get("type"), _zod_type(value[key]) if key in value else "undefined"
+        fits = came == wanted or (wanted == "integer" and came == "number")
+        if wanted is not None and not fits and (key in value or key in schema.get("required", ())):
+            wrong.append(f"Invalid input: expected {_ZOD_NUMBER.get(wanted, wanted)}, received {came}\n  → at {key}")
+    return "\n✖ ".join(wrong)
+
+
+_ZOD_NUMBER = {"integer": "number"}
+_ZOD_TYPES = ((bool, "boolean"), (str, "string"), (int | float, "number"), (list, "array"), (Mapping, "object"))
+
+
+def _zod_type(value: Any) -> str:
+    return next((name for kind, name in _ZOD_TYPES if isinstance(value, kind)), "null")
 
 
 _PYDANTIC = {
@@ -176,11 +208,11 @@ def _output(run: Run, call: SeenCall, done: ToolRun, texts: Texts) -> Attempt:
     return tool(run, call, content_of(done.output, texts.python), failed=done.is_error, python=texts.python)
 
 
-def _settled(run: Run, call: SeenCall, end: Attempt, texts: Texts, wrapped: bool) -> Said:
+def _settled(run: Run, call: SeenCall, end: Attempt, texts: Texts, wrapped: bool) -> Said | Leaves:
     """The call's message; an exception that nobody caught leaves the run."""
     if isinstance(end, Said):
         return end
     if texts.python or (wrapped and not end.invocation):
-        raise Leaves(end.type, end.message, "tool_error")
+        return Leaves(end.type, end.message, "tool_error")
     text = end.message if end.invocation else texts.thrown(end.message)
     return tool(run, call, text, failed=True, python=texts.python)

@@ -39,6 +39,11 @@ class Call:
     failed: bool = False
     client: bool = False
 
+    @property
+    def seen(self) -> SeenCall:
+        """As those who answer approvals see it."""
+        return SeenCall(self.id, self.name, self.arguments, self.input)
+
 
 def accept(seen: SeenCall, tools: Mapping[str, ToolSpec], wire: str, streamed: bool) -> Call:
     """What becomes of a call."""

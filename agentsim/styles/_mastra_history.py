@@ -7,6 +7,7 @@ once for each call id and is updated in place, and whatever stands behind an inv
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -55,44 +56,67 @@ Entry = Part | Invocation | _StepStart
 
 
 class History:
-    """What is said since the prompt, behind what was said before it."""
+    """What is said since the prompt, behind what was said before it.
+
+    The message's steps before the last one are cut once and kept, so that a long run costs no more at its end.
+    """
 
     def __init__(self, run: Run) -> None:
         self._run = run
+        given = answered_only(run.history)
+        if len(given) < len(run.history) or any(new is not old for new, old in zip(given, run.history, strict=False)):
+            run.rewrite(0, given)
         self.base = len(run.history)
         self._closed: list[Message] = []
-        self._entries: list[Entry] = []
+        self._behind: list[Message] = []
+        self._begin([])
+
+    def _begin(self, entries: list[Entry]) -> None:
+        self._entries = entries
+        self._ids: dict[str, Invocation] = {}
+        self._keys: Counter[Any] = Counter()
+        self._uncut()
+
+    def _uncut(self) -> None:
+        """Nothing that was cut holds any longer."""
+        self._done, self._cut_to, self._written = list(self._closed), 0, 0
 
     def add(self, parts: Sequence[Part | Invocation]) -> None:
         """Merge a reply into the message. An invocation whose id is there stays where it is, and others are put around it."""
-        known = {entry.id: entry for entry in self._entries if isinstance(entry, Invocation)}
-        if any(isinstance(part, Invocation) and part.id in known for part in parts):
-            self._insert(parts, known)
-        else:
-            if self._entries and self._entries[-1] is not STEP:
-                self._entries.append(STEP)
-            for part in parts:
-                if self._is_new(part, parts):
-                    self._entries.append(part)
+        if any(isinstance(part, Invocation) and part.id in self._ids for part in parts):
+            self._insert(parts)
+            self._uncut()
+            return
+        if self._entries and self._entries[-1] is not STEP and not self._behind:
+            if all(not isinstance(e, Invocation) or e.output is not None for e in self._entries[self._cut_to :]):
+                self._done += self._cut(self._entries[self._cut_to :])
+                self._cut_to = len(self._entries)
+            self._entries.append(STEP)
+        for part in parts:
+            if self._is_new(part, parts):
+                self._put(len(self._entries), part)
 
-    def _insert(self, parts: Sequence[Part | Invocation], known: dict[str, Invocation]) -> None:
-        left, drift = 0, 0
-        anchored = False
+    def _put(self, place: int, part: Part | Invocation) -> None:
+        self._entries.insert(place, part)
+        self._keys[self._key(part)] += 1
+        if isinstance(part, Invocation):
+            self._ids[part.id] = part
+
+    def _insert(self, parts: Sequence[Part | Invocation]) -> None:
+        left, drift, anchored = 0, 0, False
+        known = dict(self._ids)
         for at, part in enumerate(parts):
             if isinstance(part, Invocation) and part.id in known:
                 left, drift, anchored = self._entries.index(known[part.id]), at, True
                 continue
             place = left + at - drift if anchored else at
             if self._is_new(part, parts) and part not in self._entries[place:]:
-                self._entries.insert(place, part)
+                self._put(place, part)
 
     def _is_new(self, part: Part | Invocation, parts: Sequence[Part | Invocation]) -> bool:
         """Whether the message holds it less often than the reply does; on Responses each text is an item of its own."""
         key = self._key(part)
-        if key is None:
-            return True
-        held, new = ([self._key(entry) for entry in entries].count(key) for entries in (self._entries, parts))
-        return held < new
+        return key is None or self._keys[key] < [self._key(other) for other in parts].count(key)
 
     def _key(self, entry: Entry) -> Any:
         if self._run.wire == RESPONSES:
@@ -101,41 +125,60 @@ class History:
             return ("thinking", entry.thinking, entry.signature)
         return ("text", entry.text) if isinstance(entry, Text) else None
 
-    def say(self, text: str) -> None:
-        """A message of the assistant's of its own: feedback."""
-        self._close()
-        self._closed.append(Message("assistant", (Text(text),)))
+    def say(self, text: str, *, closing: bool = False) -> None:
+        """Feedback, as a message of the assistant's behind the replies.
+
+        Later replies still go into the message before it, and without a step of their own; `closing`: into a new one.
+        """
+        if closing:
+            self._closed += [*self._cut(self._entries), *self._behind, Message("assistant", (Text(text),))]
+            self._behind = []
+            self._begin([])
+        else:
+            self._behind.append(Message("assistant", (Text(text),)))
+
+    def end(self) -> None:
+        """The run is over: what a further prompt's request has of it knows no steps any more."""
+        self._entries = [entry for entry in self._entries if entry is not STEP]
+        self._uncut()
+        self.write()
 
     def answer(self, call_id: str, name: str, arguments: str, output: str, is_error: bool) -> None:
         """Write a call's result into its invocation."""
-        for entry in self._entries:
-            if isinstance(entry, Invocation) and entry.id == call_id:
-                entry.name, entry.output, entry.is_error = name, output, is_error
-                if entry.arguments in ("", "{}"):
-                    entry.arguments = arguments
+        entry = self._ids.get(call_id)
+        if entry is None:
+            return
+        if entry.output is not None:
+            self._uncut()
+        entry.name, entry.output, entry.is_error = name, output, is_error
+        if entry.arguments in ("", "{}"):
+            entry.arguments = arguments
 
     def write(self) -> None:
         """Make the next request of it."""
-        run = self._run
-        wanted = [*self._closed, *self._cut()]
-        now = run.history[self.base :]
+        run, from_ = self._run, self.base + self._written
+        wanted = [*self._done[self._written :], *self._cut(self._entries[self._cut_to :]), *self._behind]
+        now = run.history[from_:]
         same = 0
         while same < min(len(wanted), len(now)) and wanted[same] == now[same]:
             same += 1
         if same < max(len(wanted), len(now)):
-            run.rewrite(self.base + same, wanted[same:])
+            run.rewrite(from_ + same, wanted[same:])
+        self._written = len(self._done)
+
+    def hide(self) -> None:
+        """A further prompt's request has nothing of this run."""
+        self._run.rewrite(self.base)
+        self._uncut()
 
     def forget(self) -> None:
         """Nothing of this run is kept."""
-        self._closed, self._entries = [], []
+        self._closed, self._behind = [], []
+        self._begin([])
         self.write()
 
-    def _close(self) -> None:
-        self._closed += self._cut()
-        self._entries = []
-
-    def _cut(self) -> list[Message]:
-        """The message in the request's messages: the results of calls come before what is behind them."""
+    def _cut(self, entries: Sequence[Entry]) -> list[Message]:
+        """Entries in the request's messages: the results of calls come before what is behind them."""
         messages: list[Message] = []
         content, results = list[Part](), list[Part]()
 
@@ -147,7 +190,7 @@ class History:
             content.clear()
             results.clear()
 
-        for entry in self._entries:
+        for entry in entries:
             if isinstance(entry, _StepStart):
                 flush()
             elif isinstance(entry, Invocation):
@@ -163,6 +206,19 @@ class History:
                 content.append(entry)
         flush()
         return messages
+
+
+def answered_only(history: Sequence[Message]) -> list[Message]:
+    """The history without calls that the message behind them does not answer: they are left out of every request."""
+    kept: list[Message] = []
+    for message, behind in zip(history, [*history[1:], None], strict=True):
+        done = {part.call_id for part in (behind.content if behind else ()) if isinstance(part, ToolResult)}
+        parts = tuple(part for part in message.content if not isinstance(part, ToolCall) or part.id in done)
+        if len(parts) == len(message.content):
+            kept.append(message)
+        elif parts:
+            kept.append(Message(message.role, parts))
+    return kept
 
 
 def said(blocks: Sequence[Part], wire: str) -> list[Part]:

@@ -36,15 +36,22 @@ from agentsim.core.scripted import Raised
 from agentsim.core.style import Style
 from agentsim.core.wires import Seen
 from agentsim.styles import _claude_ends as ends
+from agentsim.styles import _claude_texts as texts
 from agentsim.styles._claude_agents import next_report, read_limit
+from agentsim.styles._claude_claims import CLAIMS
+from agentsim.styles._claude_compact import compact
 from agentsim.styles._claude_options import JS, PYTHON, configure
-from agentsim.styles._claude_talk import OUTPUT_ATTEMPTS, STOP_BLOCKS, CliRetry, Entry, Talk
+from agentsim.styles._claude_retry import CliRetry, too_long, whole_blocks
+from agentsim.styles._claude_talk import OUTPUT_ATTEMPTS, STOP_BLOCKS, Entry, Talk
 from agentsim.styles._claude_tools import Round, send_back, tool_round
 
 CUTS = 3
 RESUME = "Output token limit hit. Resume directly — no apology, no recap of what you were doing."
 CLASSIFIER = "The previous response was stopped by a safety classifier."
 NUDGE = "[Your previous response had no visible output. Please continue and produce a user-visible response.]"
+LOST = "Your response was cut off by a lost connection. Continue from where it stopped."
+AS_IT_WAS = "(the same request again)"
+NUDGED = ("end_turn", "stop_sequence")
 MALFORMED = "Your last response failed to produce a valid tool call. Please try again."
 ENFORCE = (
     "Stop hook feedback:\n[structured-output-enforce] You MUST call the StructuredOutput tool to complete this request."
@@ -60,7 +67,7 @@ def session(run: Run, entry: Entry) -> Turn:
     if talk.options.budget is not None and talk.options.budget <= 0:
         return ends.refused_budget(talk)
     outcome = yield from agent(talk)
-    while outcome.ended not in ("aborted", "cost"):
+    while outcome.ended not in ("aborted", "approval", "cost"):
         report = yield from next_report(talk)
         if report is None:
             break
@@ -75,12 +82,17 @@ def agent(talk: Talk) -> Turn:
     run = talk.run
     while True:
         talk.offer()
-        seen = yield from run.call(CliRetry(talk))
-        if isinstance(seen, Failed):
-            return ends.failed(talk, seen)
+        reply = yield from run.call(CliRetry(talk))
+        if isinstance(reply, Failed):
+            if too_long(reply.fault) and (yield from compact(talk)):
+                continue
+            if reply.aborted or not (reply.fault.in_stream and whole_blocks(reply.fault)):
+                return ends.failed(talk, reply)
+        talk.lost = reply.fault if isinstance(reply, Failed) else None
+        seen = run.partly(reply.fault, finished=True)[0] if isinstance(reply, Failed) else reply
         if talk.over_budget:
             return (yield from over_budget(talk, seen))
-        refused = seen.stop == "refusal"
+        refused = seen.stop == "refusal" and not talk.refused
         outcome: Outcome | None = None
         if seen.calls:
             done = yield from tool_round(talk, seen, refused=refused)
@@ -136,9 +148,10 @@ def no_calls(talk: Talk, seen: Seen) -> MayEnd:
     if isinstance(again, Outcome):
         return again
     if again is not None:
-        if not seen.calls and again is not MALFORMED:
-            send_back(talk.run, seen)
-        emit(talk, again)
+        if not seen.calls and again not in (MALFORMED, AS_IT_WAS):
+            send_back(talk, seen)
+        if again is not AS_IT_WAS:
+            emit(talk, again)
         return None
     outcome = ends.success(talk, seen)
     if outcome.returned == "answer":
@@ -157,7 +170,7 @@ def emit(talk: Talk, text: str) -> None:
 
 def told_to_go_on(talk: Talk, seen: Seen, feedback: list[str]) -> Outcome | None:
     """A Stop hook blocked: a turn more, or the end after so many in a row."""
-    send_back(talk.run, seen)
+    send_back(talk, seen)
     for text in feedback:
         emit(talk, text)
     outcome = turn_over(talk)
@@ -190,27 +203,30 @@ def stop_hooks(talk: Talk) -> Generator[Action, Event, list[str]]:
 
 def recovery(talk: Talk, seen: Seen) -> str | Outcome | None:
     """What is said to the model where the reply is no end, an error result where that was said too often, else None."""
-    if seen.cut:
+    if seen.cut or talk.lost:
         talk.cuts += 1
         if talk.cuts <= CUTS:
-            return RESUME
-        text = "API Error: Claude's response exceeded the 128000 output token maximum."
-        if seen.stop == "model_context_window_exceeded":
-            text = "API Error: The model has reached its context window limit."
+            return LOST if talk.lost else RESUME
+        if talk.lost:
+            return ends.error(talk, "success", texts.lost(talk.lost), "broken_stream")
+        text = texts.FULL if seen.stop == "model_context_window_exceeded" else texts.CUT
         return ends.error(talk, "success", text)
     if seen.stop == "refusal":
         if not talk.refused:
             talk.refused = True
             return CLASSIFIER
-        return ends.error(talk, "success", "API Error: safeguards flagged this message")
+        return ends.error(talk, "success", texts.flagged(talk.run.calls))
     if seen.stop == "tool_use":
-        talk.malformed += 1
+        talk.malformed, talk.cuts = talk.malformed + 1, 0
         if talk.malformed <= talk.entry.malformed:
             return MALFORMED
-        return ends.error(talk, "success", "The model's tool call could not be parsed (retry also failed).")
-    if not seen.text.strip() and seen.stop != "pause_turn" and not talk.nudged:
+        return ends.error(talk, "success", texts.UNPARSED)
+    if seen.stop in NUDGED and not seen.text.strip() and not talk.nudged:
         talk.nudged = True
         return NUDGE
+    if seen.stop is None and not seen.reply.blocks and not talk.resent:
+        talk.resent = True
+        return AS_IT_WAS
     return None
 
 
@@ -231,6 +247,7 @@ def _style(name: str, entry: Entry) -> Style:
         read_limit=read_limit,
         options=words.names(),
         configure=partial(configure, words=words),
+        claims=CLAIMS,
     )
 
 

@@ -34,6 +34,7 @@ from agentsim.core.run import Run
 from agentsim.core.style import Refused, Style
 from agentsim.core.wires import ANTHROPIC, CHAT, RESPONSES
 from agentsim.styles._langchain_approval import Interrupted
+from agentsim.styles._langchain_claims import CLAIMS
 from agentsim.styles._langchain_faults import Leaves
 from agentsim.styles._langchain_graph import MODEL, TOOLS, Graph, Node
 from agentsim.styles._langchain_messages import human
@@ -48,6 +49,12 @@ SDK_PY = "langchain 1.5.2, langgraph 1.2.24"
 RESUME = 2
 
 
+CLASH = (
+    'Invalid update for channel "jumpTo" with values [null,null]: UntrackedValue(guard=true) can receive only one value per step. '
+    "Use guard=false if you want to store any one of multiple values."
+)
+
+
 class Over(Exception):
     """The super-step budget is used up."""
 
@@ -55,6 +62,8 @@ class Over(Exception):
 def agent(run: Run, entry: Entry) -> Generator[Action, Event, Outcome]:
     """One invocation of the graph, with its resumes."""
     thread, graph = _thread(run, entry)
+    if entry.python and run.streamed and thread.options.concurrency == 1:
+        return Outcome("unbounded", "stopped")  # the one worker waits for itself: no request ever goes out
     at, budget = graph.entry, run.limit
     while True:
         try:
@@ -82,6 +91,9 @@ def walk(thread: Thread, graph: Graph, at: Node, budget: float | None) -> Genera
     while True:
         thread.at = due
         yield from perform(thread, due)
+        if thread.stalled:
+            thread.why = "dropped_calls"
+            return
         run.count += 1
         if budget is not None and run.count + 1 > budget:
             raise Over
@@ -94,6 +106,10 @@ def walk(thread: Thread, graph: Graph, at: Node, budget: float | None) -> Genera
 def perform(thread: Thread, node: Node) -> Generator[Action, Event, None]:
     """One super-step."""
     thread.jump = None
+    if thread.clash:
+        thread.clash -= 1
+        if not thread.clash:
+            raise Leaves("InvalidUpdateError", CLASH, "stop_condition")
     if node == MODEL:
         yield from thread.ask()
     elif node == TOOLS:
@@ -177,12 +193,13 @@ def _style(name: str, entry: Entry, default: float) -> Style:
         loop=loop,
         checks="after every super-step, before it is asked whether anything is left to do",
         at_limit=f"throws GraphRecursionError, even when the answer is there{sorry}",
-        signal="",
+        signal="" if entry.prebuilt else "the state has no __interrupt__",
         wires=(ANTHROPIC, CHAT, RESPONSES),
         streams=None,
         read_limit=limit_python if entry.python else limit_js,
         options=options,
         configure=None if entry.prebuilt else reader(entry.python),
+        claims=CLAIMS,
         formula=lambda options, rounds: formula(options, rounds, entry.python, entry.prebuilt),
     )
 

@@ -2,52 +2,95 @@
 
 Measured on @mastra/core 1.71.0 with @ai-sdk/anthropic 3.0.140 and @ai-sdk/openai 3.0.141:
 
-    conds = maxSteps truthy ? [steps.length === maxSteps] : [steps.length === 5]
+    conds = maxSteps truthy ? [steps.length === maxSteps, ...stopWhen] : (stopWhen ?? [steps.length === 5])
     loop:
       reply = model(...)                                     # 1 HTTP request, no retry by default
       reason "other" and no content at all: error
-      run all its client calls (at most 10 at once), whatever the finish reason
+      run all its client calls (at most 10 at once), whatever the finish reason; one that needs an approval: suspend
       a call ended in an error (it threw, unknown tool): go on, and the reason is "tool-calls"
+      a call waits for the client: don't go on
       else go on = (has calls and reason not in {error, length, content-filter}) or reason not in {stop, error, length, content-filter}
+      not go on and isTaskComplete: go on = not complete     # feedback as ASSISTANT text
       steps.push(...)
-      stop = go on and any(conds)                            # asked only while it would go on
+      stop = go on and any(conds)                            # all are asked, and only while it would go on
+      onIterationComplete: feedback as ASSISTANT text while it goes on; `continue: false` stops, with feedback one
+        iteration later; `continue: true` restarts what is finished, up to maxSteps
+      if stop or not go on: return
+
+Approvals are answered by a call of its own for each answer. It keeps the steps, asks for approvals again, and begins a new count;
+of the call's other options nothing is left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+import json
+from collections.abc import Callable, Generator
 from typing import Any
 
-from agentsim.core.actions import Action, ToRun
+from agentsim.core.actions import Action
 from agentsim.core.events import Event, Fault, Outcome
-from agentsim.core.messages import Part, Reply, ServerCall, ServerResult, Thinking, ToolCall
-from agentsim.core.run import NO_RETRY, Failed, Run, fault_ending
+from agentsim.core.run import Failed, Run, fault_ending
+from agentsim.core.scripted import Raised
 from agentsim.core.style import Style
-from agentsim.core.wires import ANTHROPIC, CHAT, RESPONSES, Seen, SeenCall, see
-from agentsim.styles._mastra_calls import Call, accept, output
-from agentsim.styles._mastra_history import History, Invocation, as_client, said
+from agentsim.core.tools import Decision
+from agentsim.core.wires import ANTHROPIC, CHAT, RESPONSES, Seen
+from agentsim.styles._mastra_claims import CLAIMS
+from agentsim.styles._mastra_options import OPTIONS, configure
+from agentsim.styles._mastra_replies import broke_off, finish_reason, refused, unfinished, whole_blocks
+from agentsim.styles._mastra_session import Session
 
 ENDS = frozenset({"error", "length", "content-filter"})
-WORKERS = 10
-FINISH = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "pause_turn": "stop",
-    "tool_use": "tool-calls",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "refusal": "content-filter",
-}
-CHAT_FINISH = {"stop": "stop", "length": "length", "tool_calls": "tool-calls", "content_filter": "content-filter"}
+BAD_TIMEOUT = (
+    "`modelSettings.timeout` must be an object with optional `totalMs`, `stepMs`, and `firstChunkMs` properties."
+)
+NOT_RESOLVED = "promise 'suspendPayload' was not resolved or rejected when stream finished"
 
 
 def loop(run: Run) -> Generator[Action, Event, Outcome]:
-    """One run of the agentic loop."""
+    """One prompt: a call of the SDK, and one more for each answer of a person's."""
     session = Session(run)
+    if session.options.bad_timeout:
+        return session.rejected("Error", BAD_TIMEOUT, "timeout")
+    try:
+        outcome = yield from steps(session)
+        while session.waiting:
+            said = run.next_answers([call.seen for call in session.waiting])
+            if said is None:
+                break
+            for decision in said:
+                outcome = (yield from answered(session, decision)) or outcome
+                if outcome.returned == "error":
+                    return outcome
+        if session.waiting:
+            session.history.hide()
+        return outcome
+    except Raised as error:
+        return session.rejected(error.type, error.message, "stop_condition")
+
+
+def answered(session: Session, decision: Decision) -> Generator[Action, Event, Outcome | None]:
+    """approveToolCall or declineToolCall: the step's other calls run, and the loop goes on after it."""
+    named = decision.call_id is None or decision.call_id in [call.id for call in session.waiting]
+    if not session.waiting or not named or decision.kind == "edit":
+        return None  # other arguments can't be given, and nobody asked for anything else
+    session.resume()
+    anew = yield from session.answer(decision)
+    if session.waiting:
+        if anew or session.run.streamed:
+            return suspended(session)
+        return session.threw("Error", NOT_RESOLVED, "approval")
+    assert session.run.last is not None
+    outcome = yield from after_tools(session, session.run.last, "tool-calls", goes_on=True)
+    return outcome or (yield from steps(session))
+
+
+def steps(session: Session) -> Generator[Action, Event, Outcome]:
+    """The loop itself."""
+    run = session.run
     while True:
-        reply = yield from run.call(NO_RETRY)
+        reply = yield from run.call(session.retry, deadline=session.step_deadline())
         if isinstance(reply, Failed) and not reply.fault.in_stream:
-            return failed(session, reply.fault)
+            return not_answered(session, reply)
         broken = reply.fault if isinstance(reply, Failed) else None
         seen = run.partly(reply.fault)[0] if isinstance(reply, Failed) else reply
         finish = finish_reason(seen) if broken is None else unfinished(run, broken)
@@ -57,177 +100,94 @@ def loop(run: Run) -> Generator[Action, Event, Outcome]:
         if broken is not None:
             seen = whole_blocks(run, broken)
         calls = session.accept(seen)
-        waiting, errors = yield from session.execute(calls)
-        if errors and not waiting:
+        yield from session.execute(calls)
+        if run.timed_out:
+            return timed_out(session)
+        if run.aborted:
+            return aborted(session)
+        if finish == "error" and broken is not None:
+            return session.threw(*broke_off(run, broken), "broken_stream")
+        if session.waiting:
+            return suspended(session)
+        if session.failed and not session.client:
             finish, goes_on = "tool-calls", True
         else:
             pending = bool(calls) and finish not in ENDS
-            goes_on = not waiting and finish is not None and (pending or finish not in ENDS | {"stop"})
-        if finish == "error":
-            assert broken is not None
-            return session.threw(*broke_off(run, broken), "broken_stream")
-        run.count += 1
-        if goes_on and run.count == run.limit:
-            return session.returned(finish, "limit")
-        if not goes_on:
-            return session.returned(finish, "handed_back" if waiting else None if broken is None else "broken_stream")
+            goes_on = not session.client and finish is not None and (pending or finish not in ENDS | {"stop"})
+        outcome = yield from after_tools(session, seen, finish, goes_on=goes_on, broken=broken is not None)
+        if outcome is not None:
+            return outcome
 
 
-class Session:
-    """A run's message list and texts."""
-
-    def __init__(self, run: Run) -> None:
-        self.run = run
-        self.history = History(run)
-        self.texts: list[str] = []
-        self._called = False
-
-    def took(self, seen: Seen) -> None:
-        """A step's reply."""
-        self.texts.append(seen.text + (seen.refusal or ""))
-        self._called = self._called or any(isinstance(b, ToolCall | ServerCall) for b in seen.reply.blocks)
-
-    def accept(self, seen: Seen) -> list[Call]:
-        """The reply's calls, put into the message list with the rest of it."""
-        run = self.run
-        streamed = bool(run.streamed)
-        calls = [accept(call, run.tools, run.wire, streamed) for call in with_own_ids(seen)]
-        by_block, parts = iter(calls), list[Part | Invocation]()
-        invocations: dict[str, Invocation] = {}
-        for part in self._server_parts(said(seen.reply.blocks, run.wire), seen):
-            if not isinstance(part, ToolCall):
-                parts.append(part)
-                continue
-            call = next(by_block)
-            if call.id not in invocations:
-                invocations[call.id] = Invocation(call.id, call.name, call.arguments)
-                parts.append(invocations[call.id])
-        self.history.add(parts)
-        return calls
-
-    def _server_parts(self, parts: list[Part], seen: Seen) -> Sequence[Part | Invocation]:
-        run = self.run
-        if not run.streamed:
-            return parts
-        results = [b for b in seen.reply.blocks if isinstance(b, ServerResult) and b.name not in run.server_tools]
-        names = {b.id: b.name for b in seen.reply.blocks if isinstance(b, ServerCall)}
-        return as_client(parts, [r for r in results if names.get(r.call_id) not in run.server_tools])
-
-    def execute(self, calls: Sequence[Call]) -> Generator[Action, Event, tuple[bool, bool]]:
-        """Run what runs and write every result: whether a call waits for the client, and whether one ended in an error."""
-        run = self.run
-        first = list({call.id: call for call in reversed(calls)}.values())[::-1]
-        due = [call for call in [*first, *(c for c in calls if not any(c is f for f in first))] if call.result is None]
-        due = [call for call in due if not call.client]
-        unknown = any(call.failed and call.name not in run.tools for call in calls)
-        to_run = [ToRun(call.id, call.name, call.input) for call in due]
-        runs = yield from run.use(to_run, workers=1 if unknown else WORKERS)
-        told = [(call, call.result, call.failed) for call in calls if call.result is not None]
-        told += [(call, output(done), done.is_error) for call, done in zip(due, runs, strict=False)]
-        for call, text, failed_ in sorted(told, key=lambda item: not item[2]):
-            self.history.answer(call.id, call.name, call.arguments, text, failed_ and run.wire == ANTHROPIC)
-        self.history.write()
-        return any(call.client for call in calls), any(failed_ for _, _, failed_ in told)
-
-    @property
-    def text(self) -> str:
-        """generate joins the texts of all steps, stream only where no step had a call."""
-        return self.texts[-1] if self.run.streamed and self._called and self.texts else "".join(self.texts)
-
-    def returned(self, finish: str | None, ended: str | None) -> Outcome:
-        """The SDK returned."""
-        return self.run.returned(self.text, finish, done=finish == "stop", ended=ended, reported=int(self.run.count))
-
-    def threw(self, name: str, message: str, ended: str | None) -> Outcome:
-        """generate throws and nothing is left; stream ends with an error chunk, and `steps` has the failed one."""
-        if not self.run.streamed:
-            self.history.forget()
-            return self.run.threw(name, message, ended)
-        count = int(self.run.count) + 1
-        return self.run.threw(name, message, ended, finish="error", text=self.text, reported=count)
-
-
-# -- what a reply is ------------------------------------------------------------------------------------------------
-
-
-def finish_reason(seen: Seen) -> str:
-    """The finish reason of a whole reply. Responses has none on the wire: calls make it `tool-calls`."""
-    if seen.wire == ANTHROPIC:
-        return FINISH.get(seen.stop or "", "other")
-    if seen.wire == RESPONSES:
-        if seen.cut:
-            return "length"
-        if seen.calls:
-            return "tool-calls"
-        return "content-filter" if seen.refusal is not None else "stop"
-    if seen.refusal and seen.word == "stop":
-        return "content-filter"
-    return CHAT_FINISH.get(seen.word or "", "other")
-
-
-def unfinished(run: Run, fault: Fault) -> str | None:
-    """The finish reason of a stream that broke off; Claude's provider has none where it merely ended."""
-    if fault.disconnect != "end":
-        return "error"
-    return None if run.wire == ANTHROPIC else "other"
-
-
-def refused(run: Run, seen: Seen, finish: str | None) -> tuple[str, str] | None:
-    """Name and message of the error that a reply is, where it is one."""
-    if run.wire == CHAT and run.streamed and any(not call.name for call in seen.calls):
-        return "AI_InvalidResponseDataError", "Expected 'function.name' to be a string."
-    if finish != "other" or has_content(seen):
+def after_tools(
+    session: Session, seen: Seen, finish: str | None, *, goes_on: bool, broken: bool = False
+) -> Generator[Action, Event, Outcome | None]:
+    """The end of a step: what the caller gets, or None where the loop goes on."""
+    if not goes_on and not session.client:
+        goes_on = yield from session.task_incomplete()
+    session.finish_step(seen)
+    stop = (yield from session.stopped()) if goes_on else None
+    goes_on, stop = yield from session.iteration_complete(goes_on, stop)
+    session.history.write()
+    if goes_on and stop is None:
         return None
-    word = f' (provider reported "{seen.word}")' if seen.word and seen.stop else ""
-    return "Error", f'Agent stream finished with finishReason "other"{word} without producing any output'
+    if goes_on:
+        return ended(session, finish, stop)
+    return ended(session, finish, "handed_back" if session.client else "broken_stream" if broken else None)
 
 
-def has_content(seen: Seen) -> bool:
-    """Whether anything of a reply was seen."""
-    blocks = seen.reply.blocks
-    thought = any(isinstance(b, Thinking) and b.thinking for b in blocks)
-    return bool(seen.text or seen.refusal or thought or any(isinstance(b, ToolCall | ServerCall) for b in blocks))
+def ended(session: Session, finish: str | None, why: str | None) -> Outcome:
+    """The SDK returns; where structured output was asked for, the text has to be one."""
+    check = session.run.setup.output
+    if check is not None and finish in ("length", "content-filter"):
+        text = f'Structured output was truncated because the model finished with reason "{finish}".'
+        return session.threw("Error", text, why, failed_steps=0)
+    if check is not None and finish == "stop" and session.text and (wrong := unfit(check, session.last_text)):
+        return session.threw("Error", f"Structured output validation failed: - {wrong}", why, failed_steps=0)
+    return session.returned(finish, why)
 
 
-def whole_blocks(run: Run, fault: Fault) -> Seen:
-    """What the loop goes on with after a stream broke off: calls that were whole; Chat hands on a half one, or none after an error."""
-    seen, is_open = run.partly(fault)
-    blocks = seen.reply.blocks
-    if run.wire == CHAT and fault.disconnect != "end":
-        blocks = tuple(b for b in blocks if not isinstance(b, ToolCall))
-    elif is_open and run.wire != CHAT and isinstance(blocks[-1], ToolCall | ServerCall):
-        blocks = blocks[:-1]
-    return seen if blocks == seen.reply.blocks else see(Reply(blocks, None), seen.wire, seen.streamed)
+def unfit(check: Callable[[Any], str | None], text: str) -> str | None:
+    """What is wrong with a text that has to be an object."""
+    try:
+        return check(json.loads(text))
+    except (ValueError, RecursionError):
+        return "root: Invalid input: expected object, received undefined"
 
 
-def with_own_ids(seen: Seen) -> Sequence[SeenCall]:
-    """The reply's calls; a stream of Chat Completions gives the second one of an id another."""
-    if seen.wire != CHAT or not seen.streamed:
-        return seen.calls
-    ids: set[str] = set()
-    calls: list[SeenCall] = []
-    for call in seen.calls:
-        own = call.id if call.id not in ids else f"minted_{len(calls)}_{call.id}"
-        ids.add(own)
-        calls.append(SeenCall(own, call.name, call.raw, call.arguments, call.broken))
-    return calls
+# -- other ends -----------------------------------------------------------------------------------------------------
 
 
-# -- failures -------------------------------------------------------------------------------------------------------
+def suspended(session: Session) -> Outcome:
+    """Somebody has to approve a call first; the step is not finished."""
+    text = session.text if session.run.streamed else ""
+    return session.run.returned(text, "suspended", done=False, ended="approval", reported=session.reported)
 
 
-def broke_off(run: Run, fault: Fault) -> tuple[str, str]:
-    """Name and message of a stream's error event or reset."""
-    if fault.disconnect is not None:
-        return "AI_APICallError", "Failed to process successful response"
-    at_once = run.wire == CHAT and not fault.after_characters
-    return ("AI_APICallError" if at_once else "Error"), fault.message
+def aborted(session: Session) -> Outcome:
+    """The caller gave up: the step is shown all the same."""
+    session.history.end()
+    reported = session.reported + 1
+    return session.run.returned(session.text, "aborted", done=False, ended="aborted", reported=reported)
 
 
-def failed(session: Session, fault: Fault) -> Outcome:
+def timed_out(session: Session, which: str = "totalMs") -> Outcome:
+    """`modelSettings.timeout` went off."""
+    seconds = session.options.total if which == "totalMs" else session.options.step
+    what = "Agent execution" if which == "totalMs" else "Model call"
+    text = f"{what} timed out after {round((seconds or 0) * 1000)}ms (modelSettings.timeout.{which})"
+    return session.rejected("MastraTimeoutError", text, "timeout")
+
+
+def not_answered(session: Session, failure: Failed) -> Outcome:
     """A request that got no reply."""
+    if failure.timed_out:
+        return timed_out(session, session.which_timeout())
+    session.no_reply()
+    if failure.aborted:
+        return aborted(session)
+    fault = failure.fault
     message = fault.message if fault.status is not None else f"Cannot connect to API: {lost(fault)}"
-    session.texts.append("")
     return session.threw("AI_APICallError", message, fault_ending(fault))
 
 
@@ -243,7 +203,7 @@ def read_limit(value: Any) -> float | None:
     return value if value >= 1 and value == int(value) else None
 
 
-def _style(name: str, loop: Any, streams: bool) -> Style:
+def _style(name: str, streams: bool) -> Style:
     return Style(
         name=f"mastra/{name}",
         sdk="@mastra/core 1.71.0, @ai-sdk/anthropic 3.0.140, @ai-sdk/openai 3.0.141",
@@ -257,7 +217,10 @@ def _style(name: str, loop: Any, streams: bool) -> Style:
         wires=(ANTHROPIC, RESPONSES, CHAT),
         streams=streams,
         read_limit=read_limit,
+        options=OPTIONS,
+        configure=configure,
+        claims=CLAIMS,
     )
 
 
-STYLES = (_style("Agent.generate", loop, streams=False), _style("Agent.stream", loop, streams=True))
+STYLES = (_style("Agent.generate", streams=False), _style("Agent.stream", streams=True))

@@ -45,6 +45,7 @@ from agentsim.styles._tanstack_adapters import (
     uses,
 )
 from agentsim.styles._tanstack_chat import Chat, unanswered
+from agentsim.styles._tanstack_claims import CLAIMS
 from agentsim.styles._tanstack_hooks import AbandonedByHook
 from agentsim.styles._tanstack_options import OPTIONS, configure
 
@@ -208,6 +209,7 @@ def _style(name: str, sdk: str, loop: Any, default: str) -> Style:
         streams=True,
         options=OPTIONS,
         configure=configure,
+        claims=CLAIMS,
     )
 
 

@@ -26,6 +26,7 @@ from agentsim.wire.base import (
     dumps,
     first,
     read_json,
+    same_items,
 )
 from agentsim.wire.memory import Memory, Turn
 
@@ -86,10 +87,11 @@ class AnthropicCodec:
         self, request: HttpRequest, body: Json, before: ModelRequest | None = None, memory: Memory | None = None
     ) -> ModelRequest:
         """The request in neutral words."""
-        if wrong := first(checks.structure(body), ()):
+        fresh = same_items(body.get("messages") if isinstance(body, dict) else None, before)
+        if wrong := first(checks.structure(body, fresh), ()):
             raise Refused(wrong)
         items = body.get("messages", [])
-        messages, places = decode_items(items, message_from_wire, before)
+        messages, places = decode_items(items, message_from_wire, before, fresh)
         thread = body.get("thread") or {}
         continues = thread.get("type") == "continue"
         offers = None if continues else tuple(map(_offer, body.get("tools") or ()))
@@ -107,6 +109,7 @@ class AnthropicCodec:
             keeps=bool(thread),
             body=body,
             headers=request.headers,
+            fresh=fresh,
         )
 
     def body_complaint(self, asked: ModelRequest, off: Collection[str] = ()) -> Complaint | None:
@@ -116,7 +119,7 @@ class AnthropicCodec:
     def _body(self, asked: ModelRequest) -> Iterator[Complaint]:
         yield from checks.fields(asked.body, asked.headers)
         yield from checks.threads(asked.body, asked.headers)
-        yield from checks.blocks(asked.body, asked.headers)
+        yield from checks.blocks(asked.body, asked.headers, asked.fresh)
 
     def history(self, asked: ModelRequest, memory: Memory) -> tuple[Message, ...]:
         """The thread's messages, then the request's own."""
@@ -134,7 +137,7 @@ class AnthropicCodec:
         if asked.parent is not None and asked.parent in memory.turns:
             memory.turns[asked.parent].continued = True
         if asked.keeps and reply.stop_reason != "refusal":
-            memory.keep(self.reply_id(tag), Turn(asked, history, reply))
+            memory.keep(self.reply_id(tag), Turn(asked, (*history, Message("assistant", reply.blocks)), reply))
 
     def history_complaint(self, asked: ModelRequest, context: Context) -> Complaint | None:
         """What is wrong with it as part of its conversation."""

@@ -56,8 +56,8 @@ def headers(request_headers: Mapping[str, str]) -> Iterator[Complaint]:
         yield Complaint("has_version", "anthropic-version: header is required")
 
 
-def structure(body: Any) -> Iterator[Complaint]:
-    """What would make the request unreadable."""
+def structure(body: Any, fresh: int = 0) -> Iterator[Complaint]:
+    """What would make the request unreadable; messages before `fresh` were looked at before."""
     if not isinstance(body, dict):
         yield _wrong("", "Input should be a valid dictionary")
         return
@@ -65,8 +65,8 @@ def structure(body: Any) -> Iterator[Complaint]:
     if not isinstance(messages, list):
         yield _wrong("messages", "Input should be a valid list")
         return
-    for index, message in enumerate(messages):
-        yield from _message(f"messages.{index}", message)
+    for index in range(fresh, len(messages)):
+        yield from _message(f"messages.{index}", messages[index])
     tools = body.get("tools")
     if tools is not None and not (isinstance(tools, list) and all(isinstance(tool, dict) for tool in tools)):
         yield _wrong("tools", "Input should be a valid list")
@@ -140,9 +140,9 @@ def _continues(body: Json) -> bool:
     return isinstance(thread, dict) and thread.get("type") == "continue"
 
 
-def blocks(body: Json, request_headers: Mapping[str, str]) -> Iterator[Complaint]:
-    """Fields of blocks and tools."""
-    for index, message in enumerate(body.get("messages", [])):
+def blocks(body: Json, request_headers: Mapping[str, str], fresh: int = 0) -> Iterator[Complaint]:
+    """Fields of tools, and of blocks from message `fresh` on."""
+    for index, message in enumerate(body.get("messages", [])[fresh:], fresh):
         content = message["content"] if isinstance(message["content"], list) else []
         for part, block in enumerate(content):
             yield from _block(f"messages.{index}.content.{part}", block)

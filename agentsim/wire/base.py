@@ -7,6 +7,7 @@ remembers nothing. Whoever serves it keeps the conversations and passes them in.
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -144,6 +145,7 @@ class ModelRequest:
         conversation: id of the stored conversation that it belongs to.
         keeps: whether the reply is stored under its id.
         body, headers: as they came.
+        fresh: index of the first item that a request before it did not hold, and so was not looked at before.
     """
 
     wire: str
@@ -159,6 +161,7 @@ class ModelRequest:
     keeps: bool
     body: Json
     headers: Mapping[str, str]
+    fresh: int = 0
 
     @property
     def offered(self) -> tuple[str, ...] | None:
@@ -294,21 +297,26 @@ class Codec(Protocol):
         """
 
 
+def same_items(items: Any, before: ModelRequest | None) -> int:
+    """How many items at the beginning of a body's list are those of a request before it."""
+    if before is None or not isinstance(items, list):
+        return 0
+    old, most = before.items, min(len(items), len(before.items))
+    if items[:most] == old[:most]:
+        return most
+    return next(index for index in range(most) if items[index] != old[index])
+
+
 def decode_items(
-    items: Sequence[Any], decode: Callable[[Any], Message | None], before: ModelRequest | None
+    items: Sequence[Any], decode: Callable[[Any], Message | None], before: ModelRequest | None = None, fresh: int = 0
 ) -> tuple[tuple[Message, ...], tuple[int, ...]]:
-    """Messages of a body's list and their places; what `before` held at the same place is not decoded again."""
-    same = 0
-    if before is not None:
-        most = min(len(items), len(before.items))
-        while same < most and items[same] == before.items[same]:
-            same += 1
-    kept = 0
-    if before is not None and same:
-        kept = sum(place < same for place in before.places)
-    messages = list(before.messages[:kept]) if before is not None else []
-    places = list(before.places[:kept]) if before is not None else []
-    for index in range(same, len(items)):
+    """Messages of a body's list and their places; what stands before `fresh` was decoded for the request before."""
+    messages: list[Message] = []
+    places: list[int] = []
+    if before is not None and fresh:
+        kept = bisect_left(before.places, fresh)
+        messages, places = list(before.messages[:kept]), list(before.places[:kept])
+    for index in range(fresh, len(items)):
         message = decode(items[index])
         if message is not None:
             messages.append(message)

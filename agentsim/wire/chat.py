@@ -35,6 +35,7 @@ from agentsim.wire.base import (
     dumps,
     first,
     read_json,
+    same_items,
 )
 from agentsim.wire.chat_messages import body as body_complaints
 from agentsim.wire.chat_messages import message_from_wire, message_to_wire, said, structure, text_of
@@ -71,10 +72,11 @@ class ChatCodec:
         self, request: HttpRequest, body: Json, before: ModelRequest | None = None, memory: Memory | None = None
     ) -> ModelRequest:
         """The request in neutral words."""
-        if wrong := first(structure(body), ()):
+        fresh = same_items(body.get("messages") if isinstance(body, dict) else None, before)
+        if wrong := first(structure(body, fresh), ()):
             raise Refused(wrong)
         items = body.get("messages", [])
-        messages, places = decode_items(items, message_from_wire, before)
+        messages, places = decode_items(items, message_from_wire, before, fresh)
         systems = [text_of(item.get("content")) for item in items if item["role"] in ("system", "developer")]
         return ModelRequest(
             wire=self.wire,
@@ -90,11 +92,12 @@ class ChatCodec:
             keeps=False,
             body=body,
             headers=request.headers,
+            fresh=fresh,
         )
 
     def body_complaint(self, asked: ModelRequest, off: Collection[str] = ()) -> Complaint | None:
         """What is wrong with the request by itself."""
-        return first(body_complaints(asked.body), off)
+        return first(body_complaints(asked.body, asked.fresh), off)
 
     def history(self, asked: ModelRequest, memory: Memory) -> tuple[Message, ...]:
         """The request's own messages: nothing is stored here."""

@@ -71,8 +71,8 @@ def text_of(content: Any) -> str:
     return "".join(part.text for part in _parts(content) if isinstance(part, Text))
 
 
-def structure(body: Any) -> Iterator[Complaint]:
-    """What would make the request unreadable."""
+def structure(body: Any, fresh: int = 0) -> Iterator[Complaint]:
+    """What would make the request unreadable; messages before `fresh` were looked at before."""
     if not isinstance(body, dict):
         yield Complaint("has_legal_types", "We could not parse the JSON body of your request.")
         return
@@ -80,8 +80,8 @@ def structure(body: Any) -> Iterator[Complaint]:
     if not isinstance(messages, list):
         yield openai.wrong_type("messages", "an array of objects", messages)
         return
-    for index, message in enumerate(messages):
-        yield from _message(f"messages[{index}]", message)
+    for index in range(fresh, len(messages)):
+        yield from _message(f"messages[{index}]", messages[index])
     tools = body.get("tools")
     if tools is not None and not (isinstance(tools, list) and all(isinstance(tool, dict) for tool in tools)):
         yield openai.wrong_type("tools", "an array of objects", tools)
@@ -107,7 +107,7 @@ def _message(where: str, message: Any) -> Iterator[Complaint]:
         yield openai.wrong_type(f"{where}.tool_calls", "an array of objects", calls)
 
 
-def body(body: Json) -> Iterator[Complaint]:
+def body(body: Json, fresh: int = 0) -> Iterator[Complaint]:
     yield from openai.body_fields(body, _FIELDS, ("messages", "model"))
     if body.get("messages") == []:
         yield openai.empty_array("messages")
@@ -118,7 +118,7 @@ def body(body: Json) -> Iterator[Complaint]:
             yield openai.missing(f"tools[{index}].type")
         elif tool["type"] == "function" and not (tool.get("function") or {}).get("name"):
             yield openai.missing(f"tools[{index}].function.name")
-    for index, message in enumerate(body.get("messages", [])):
+    for index, message in enumerate(body.get("messages", [])[fresh:], fresh):
         yield from _part_fields(f"messages[{index}]", message.get("content"))
         if message.get("tool_calls") == []:
             yield openai.empty_array(f"messages[{index}].tool_calls")

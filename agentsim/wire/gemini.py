@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Hashable, Iterable, Iterator
 from typing import Any
@@ -11,21 +10,17 @@ from agentsim.core.events import Fault
 from agentsim.core.messages import (
     Block,
     Message,
-    Opaque,
-    Part,
     RedactedThinking,
-    Refusal,
     Reply,
     ServerCall,
     ServerResult,
     Text,
-    Thinking,
     ToolCall,
-    ToolResult,
     Usage,
 )
 from agentsim.core.wires import parse
 from agentsim.errors import CannotExpress
+from agentsim.wire import gemini_parts
 from agentsim.wire.anthropic import retry_headers
 from agentsim.wire.base import (
     Complaint,
@@ -35,7 +30,6 @@ from agentsim.wire.base import (
     HttpResponse,
     Json,
     ModelRequest,
-    Offer,
     Pieces,
     Refused,
     Route,
@@ -44,6 +38,7 @@ from agentsim.wire.base import (
     dumps,
     first,
     read_json,
+    same_items,
 )
 from agentsim.wire.memory import Memory
 from agentsim.wire.sse import Decoder
@@ -75,15 +70,6 @@ _MESSAGES = {
     503: "The model is overloaded. Please try again later.",
 }
 _TYPES = {"overloaded_error": 503, "rate_limit_error": 429, "timeout_error": 504, "invalid_request_error": 400}
-# fmt: off
-_FIELDS = frozenset({
-    "contents", "systemInstruction", "system_instruction", "tools", "toolConfig", "tool_config", "generationConfig",
-    "generation_config", "safetySettings", "safety_settings", "cachedContent", "cached_content", "labels", "model",
-    "serviceTier", "store",
-})
-# fmt: on
-_ANSWER_KEYS = ("functionResponse", "function_response")
-_CALL_KEYS = ("functionCall", "function_call")
 
 
 class GeminiCodec:
@@ -112,10 +98,11 @@ class GeminiCodec:
         self, request: HttpRequest, body: Json, before: ModelRequest | None = None, memory: Memory | None = None
     ) -> ModelRequest:
         """The request in neutral words. Calls without an id are paired by name and order."""
-        if wrong := first(_structure(body), ()):
+        if wrong := first(gemini_parts.structure(body), ()):
             raise Refused(wrong)
         items = body.get("contents", [])
-        messages, places = decode_items(items, _message, before)
+        fresh = same_items(items, before)
+        messages, places = decode_items(items, gemini_parts.message, before, fresh)
         found = _PATH.search(request.path)
         system = body.get("systemInstruction") or body.get("system_instruction") or {}
         texts = [str(part.get("text", "")) for part in (system.get("parts") or []) if isinstance(part, dict)]
@@ -126,18 +113,19 @@ class GeminiCodec:
             messages=messages,
             places=places,
             items=items,
-            offers=tuple(_offers(body.get("tools") or ())),
+            offers=tuple(gemini_parts.offers(body.get("tools") or ())),
             system="\n".join(texts) if texts else None,
             parent=None,
             conversation=None,
             keeps=False,
             body=body,
             headers=request.headers,
+            fresh=fresh,
         )
 
     def body_complaint(self, asked: ModelRequest, off: Collection[str] = ()) -> Complaint | None:
         """What is wrong with the request by itself."""
-        return first(_body(asked.body), off)
+        return first(gemini_parts.body(asked.body), off)
 
     def history(self, asked: ModelRequest, memory: Memory) -> tuple[Message, ...]:
         """The request's own messages: nothing is stored here."""
@@ -145,7 +133,7 @@ class GeminiCodec:
 
     def history_complaint(self, asked: ModelRequest, context: Context) -> Complaint | None:
         """Each turn's function calls need as many responses in the next turn."""
-        return first(_history(context), context.off)
+        return first(gemini_parts.history(context), context.off)
 
     # --- answers -----------------------------------------------------------------------------------------------
 
@@ -162,7 +150,7 @@ class GeminiCodec:
         if problem := _cannot_express(reply):
             raise CannotExpress(problem)
         if not asked.stream:
-            parts = [part for block in reply.blocks for part in _parts(block, Pieces(10**9))]
+            parts = [part for block in reply.blocks for part in gemini_parts.parts(block, Pieces(10**9))]
             return _json(self._response(reply, asked, tag, parts, last=True))
         chunks, pieces = self._stream(reply, asked, tag, Pieces(size))
         return HttpResponse(200, (("content-type", "text/event-stream"),), chunks, pieces)
@@ -191,7 +179,7 @@ class GeminiCodec:
         waiting: list[Json] = []
         try:
             for block in reply.blocks:
-                for part in _parts(block, cutter):
+                for part in gemini_parts.parts(block, cutter):
                     if waiting:
                         send(waiting)
                     waiting = [part]
@@ -236,7 +224,7 @@ class GeminiCodec:
 
     def other(self, route: Route, request: HttpRequest, body: Json, memory: Memory, tag: str) -> HttpResponse:
         """Token counts."""
-        if wrong := first(_structure(body), ()):
+        if wrong := first(gemini_parts.structure(body), ()):
             raise Refused(wrong)
         return _json({"totalTokens": max(1, len(dumps(body)) // 4)})
 
@@ -249,92 +237,6 @@ def _error(status: int, message: str, more: tuple[tuple[str, str], ...]) -> Http
     error = {"code": status, "message": message, "status": _STATUSES.get(status, "UNKNOWN")}
     headers = (("content-type", "application/json; charset=UTF-8"), *more)
     return HttpResponse(status, headers, (dumps({"error": error}).encode(),))
-
-
-# --- requests --------------------------------------------------------------------------------------------------------
-
-
-def _structure(body: Any) -> Iterator[Complaint]:
-    if not isinstance(body, dict):
-        yield Complaint("has_legal_types", "Invalid JSON payload received.")
-        return
-    contents = body.get("contents", [])
-    shaped = isinstance(contents, list) and all(
-        isinstance(content, dict)
-        and isinstance(content.get("parts", []), list)
-        and all(isinstance(part, dict) for part in content.get("parts", []))
-        for content in contents
-    )
-    if not shaped:
-        yield Complaint("has_legal_types", "Invalid value at 'contents'")
-    tools = body.get("tools")
-    if tools is not None and not (isinstance(tools, list) and all(isinstance(tool, dict) for tool in tools)):
-        yield Complaint("has_legal_types", "Invalid value at 'tools'")
-
-
-def _body(body: Json) -> Iterator[Complaint]:
-    for name in body:
-        if name not in _FIELDS:
-            text = f'Invalid JSON payload received. Unknown name "{name}": Cannot find field.'
-            yield Complaint("no_unknown_fields", text)
-    if not body.get("contents"):
-        text = "* GenerateContentRequest.contents: contents is not specified"
-        yield Complaint("has_messages", text)
-    for index, content in enumerate(body.get("contents", [])):
-        if content.get("role", "user") not in ("user", "model", "function"):
-            yield Complaint("has_legal_roles", "Please use a valid role: user, model.")
-        if not content.get("parts"):
-            text = f"* GenerateContentRequest.contents[{index}].parts: contents.parts must not be empty."
-            yield Complaint("no_empty_message", text)
-
-
-def _history(context: Context) -> Iterator[Complaint]:
-    history = context.history
-    for index, message in enumerate(history):
-        calls = sum(isinstance(part, ToolCall) for part in message.content)
-        if not calls or index < context.new_from - 1:
-            continue
-        after = history[index + 1].content if index + 1 < len(history) else ()
-        if sum(isinstance(part, ToolResult) for part in after) != calls:
-            text = (
-                "Please ensure that the number of function response parts is equal to the number of function call parts "
-                "of the function call turn."
-            )
-            yield Complaint("every_call_is_answered", text)
-
-
-def _message(content: Json) -> Message:
-    role = "assistant" if content.get("role") == "model" else "user"
-    return Message(role, tuple(_part(part) for part in content.get("parts", [])))  # type: ignore[arg-type]
-
-
-def _part(part: Json) -> Part:
-    call = next((part[key] for key in _CALL_KEYS if key in part), None)
-    if call is not None:
-        name = str(call.get("name", ""))
-        return ToolCall(str(call.get("id") or name), name, json.dumps(call.get("args") or {}))
-    answer = next((part[key] for key in _ANSWER_KEYS if key in part), None)
-    if answer is not None:
-        response = answer.get("response")
-        plain = response["result"] if isinstance(response, dict) and set(response) == {"result"} else response
-        failed = isinstance(response, dict) and set(response) == {"error"}
-        return ToolResult(str(answer.get("id") or answer.get("name", "")), plain, failed)
-    if "text" in part:
-        signature = str(part.get("thoughtSignature") or part.get("thought_signature") or "")
-        return Thinking(str(part["text"]), signature) if part.get("thought") else Text(str(part["text"]))
-    kind = next((key for key in part if key not in ("thoughtSignature", "thought")), "part")
-    return Opaque(kind, part)
-
-
-def _offers(tools: Iterable[Json]) -> Iterator[Offer]:
-    for tool in tools:
-        declared = tool.get("functionDeclarations") or tool.get("function_declarations")
-        if declared is None:
-            yield from (Offer(name, server=True) for name in tool)
-            continue
-        for function in declared:
-            schema = function.get("parametersJsonSchema") or function.get("parameters") or {}
-            yield Offer(str(function.get("name", "")), str(function.get("description", "")), schema)
 
 
 # --- replies ---------------------------------------------------------------------------------------------------------
@@ -354,22 +256,6 @@ def _cannot_express(reply: Reply) -> str | None:
     if (reply.stop_reason == "tool_use") != calls and reply.stop_reason in ("tool_use", "end_turn", "stop_sequence"):
         return f"{GEMINI} says STOP with and without calls, so it can't contradict itself"
     return None
-
-
-def _parts(block: Block, cutter: Pieces) -> Iterator[Json]:
-    match block:
-        case Text(text) | Refusal(text):
-            if not text:
-                yield {"text": ""}
-            yield from ({"text": piece} for piece in cutter(text))
-        case Thinking(thinking, signature):
-            thought: Json = {"text": thinking, "thought": True}
-            yield thought | ({"thoughtSignature": signature} if signature else {})
-        case ToolCall(call_id, name, arguments):
-            list(cutter(arguments))
-            yield {"functionCall": {"id": call_id, "name": name, "args": parse(arguments)[0]}}
-        case Opaque(_, data):
-            yield dict(data)
 
 
 def _usage(reply: Reply) -> Json:
@@ -396,7 +282,7 @@ def _reply_of(bodies: list[Json]) -> Reply | Fault:
         for candidate in body.get("candidates", [])[:1]:
             finish = candidate.get("finishReason") or finish
             for part in (candidate.get("content") or {}).get("parts", []):
-                _add(blocks, _part(part))
+                _add(blocks, gemini_parts.part_from_wire(part))
     stop = _STOPS.get(finish or "", finish)
     if stop == "end_turn" and any(isinstance(block, ToolCall) for block in blocks):
         stop = "tool_use"

@@ -24,6 +24,7 @@ from agentsim.wire.base import (
     decode_items,
     first,
     read_json,
+    same_items,
 )
 from agentsim.wire.memory import Memory, Turn
 from agentsim.wire.responses_items import message_from_wire, output_of
@@ -53,10 +54,11 @@ class ResponsesCodec:
         self, request: HttpRequest, body: Json, before: ModelRequest | None = None, memory: Memory | None = None
     ) -> ModelRequest:
         """The request in neutral words; references to stored items are resolved."""
-        if wrong := first(responses_checks.structure(body), ()):
+        fresh = same_items(body.get("input") if isinstance(body, dict) else None, before)
+        if wrong := first(responses_checks.structure(body, fresh), ()):
             raise Refused(wrong)
         items = _items(body.get("input", []), memory or Memory())
-        messages, places = decode_items(items, message_from_wire, before)
+        messages, places = decode_items(items, message_from_wire, before, fresh)
         conversation = body.get("conversation")
         if isinstance(conversation, dict):
             conversation = conversation.get("id")
@@ -74,11 +76,12 @@ class ResponsesCodec:
             keeps=body.get("store") is not False,
             body=body,
             headers=request.headers,
+            fresh=fresh,
         )
 
     def body_complaint(self, asked: ModelRequest, off: Collection[str] = ()) -> Complaint | None:
         """What is wrong with the request by itself."""
-        return first(responses_checks.fields(asked.body), off)
+        return first(responses_checks.fields(asked.body, asked.fresh), off)
 
     def history(self, asked: ModelRequest, memory: Memory) -> tuple[Message, ...]:
         """The stored response's conversation, then the request's own items."""
@@ -86,7 +89,7 @@ class ResponsesCodec:
             conversation = memory.conversations.get(asked.conversation)
             if conversation is None:
                 raise Refused(responses_checks.not_found("Conversation", asked.conversation))
-            return decode_items(conversation.items, message_from_wire, None)[0] + asked.messages
+            return decode_items(conversation.items, message_from_wire)[0] + asked.messages
         if asked.parent is None:
             return asked.messages
         turn = memory.turns.get(asked.parent)
@@ -169,7 +172,9 @@ class ResponsesCodec:
 
     def keep(self, asked: ModelRequest, history: tuple[Message, ...], reply: Reply, tag: str, memory: Memory) -> None:
         """Store the response unless it was not to be; append to its conversation."""
-        turn = Turn(asked, history, reply, lambda: self._response(reply, asked, tag))
+        turn = Turn(
+            asked, (*history, Message("assistant", reply.blocks)), reply, lambda: self._response(reply, asked, tag)
+        )
         if any(isinstance(block, Thinking | RedactedThinking) for block in reply.blocks):
             memory.saw_reasoning(turn.output)
         if asked.keeps:

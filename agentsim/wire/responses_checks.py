@@ -23,8 +23,8 @@ _PREFIXES = {"function_call": "fc", "message": "msg", "reasoning": "rs", "web_se
 _LONGEST_CALL_ID = 64
 
 
-def structure(body: Any) -> Iterator[Complaint]:
-    """What would make the request unreadable."""
+def structure(body: Any, fresh: int = 0) -> Iterator[Complaint]:
+    """What would make the request unreadable; items before `fresh` were looked at before."""
     if not isinstance(body, dict):
         yield Complaint("has_legal_types", "We could not parse the JSON body of your request.")
         return
@@ -32,7 +32,7 @@ def structure(body: Any) -> Iterator[Complaint]:
     if not isinstance(given, str | list):
         yield openai.wrong_type("input", "one of a string or array of input items", given)
         return
-    for index, item in enumerate(given if isinstance(given, list) else ()):
+    for index, item in enumerate(given[fresh:] if isinstance(given, list) else (), fresh):
         yield from _item(f"input[{index}]", item)
     tools = body.get("tools")
     if tools is not None and not (isinstance(tools, list) and all(isinstance(tool, dict) for tool in tools)):
@@ -64,15 +64,15 @@ def _is_list_of_objects(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(each, dict) for each in value)
 
 
-def fields(body: Json) -> Iterator[Complaint]:
-    """Parameters that are missing, unknown, wrong or at odds, and the shape of items."""
+def fields(body: Json, fresh: int = 0) -> Iterator[Complaint]:
+    """Parameters that are missing, unknown, wrong or at odds, and the shape of items from `fresh` on."""
     required = ("model",) if body.get("prompt") or "conversation" in body else ("model", "input")
     yield from openai.body_fields(body, FIELDS, required)
     if body.get("previous_response_id") and body.get("conversation"):
         text = "Mutually exclusive parameters. You can only provide one of: 'previous_response_id', 'conversation'."
         yield Complaint("one_way_to_continue", text, code="mutually_exclusive_parameters")
     given = body.get("input")
-    for index, item in enumerate(given if isinstance(given, list) else ()):
+    for index, item in enumerate(given[fresh:] if isinstance(given, list) else (), fresh):
         yield from _shape(f"input[{index}]", item)
 
 

@@ -178,9 +178,13 @@ class _Claude:
                     yield Broken("no_empty_message", f"{self.at(index)}: {text}", index)
             elif newly_inner:
                 continue
-            for block in message.content:
-                if isinstance(block, Text | Refusal) and not block.text.strip():
-                    yield _blank(block.text, index)
+            texts = [block.text for block in message.content if isinstance(block, Text | Refusal)]
+            if "" in texts:
+                yield Broken("no_empty_text", "messages: text content blocks must be non-empty", index)
+            elif len(texts) == len(message.content) and not "".join(texts).strip() and texts:
+                # Recorded exchanges show blank text beside a call taken, so only a message of nothing else is refused.
+                text = "messages: text content blocks must contain non-whitespace text"
+                yield Broken("no_blank_text", text, index)
 
     def ids(self) -> Iterator[Broken]:
         seen: set[str] = set()
@@ -293,12 +297,6 @@ class _Claude:
         elif group.parts and isinstance(final := group.parts[-1], Text) and final.text != final.text.rstrip():
             text = "messages: final assistant content cannot end with trailing whitespace"
             yield Broken("no_trailing_whitespace", text, group.last)
-
-
-def _blank(text: str, index: int) -> Broken:
-    if not text:
-        return Broken("no_empty_text", "messages: text content blocks must be non-empty", index)
-    return Broken("no_blank_text", "messages: text content blocks must contain non-whitespace text", index)
 
 
 def _leading_results(parts: Sequence[Part]) -> Iterator[ToolResult]:

@@ -214,3 +214,23 @@ def test_real_time_waits_where_the_script_says_so() -> None:
         with httpx2.stream("POST", f"{running.url}/v1/messages", **asked) as response:
             received = b"".join(response.iter_raw())
     assert b"message_stop" in received
+
+
+def test_what_goes_wrong_while_a_command_runs_is_told(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    wrong = """
+import os, json, urllib.request, urllib.error
+headers = {"x-api-key": "sim-one:1", "anthropic-version": "2023-06-01"}
+for said in ("first", "", "first"):
+    body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": said}]}
+    request = urllib.request.Request(os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages", json.dumps(body).encode(), headers)
+    try:
+        urllib.request.urlopen(request).close()
+    except urllib.error.HTTPError as error:
+        error.close()
+"""
+    assert serve(folder, 0, [sys.executable, "-c", wrong]) == 0
+    told = capfd.readouterr().err.splitlines()
+    assert told[0].startswith(
+        "agentsim: one: request 2 was refused (no_empty_message): messages.0: all messages must have"
+    )
+    assert told[1] == "agentsim: one: model call 2, but scenario 'one' has 1 reply"

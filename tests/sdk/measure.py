@@ -204,7 +204,11 @@ def question(document: Json, case: Json, entry: Json, wire: str, stream: bool, l
         "options": entry.get("options", {}) | case.get("options", {}),
         "variant": entry.get("options", {}),
         "timeout": case.get("timeout", 30),
-        **{name: case[name] for name in ("prompts", "approvals", "abort", "output", "agents", "handoffs") if name in case},
+        **{
+            name: case[name]
+            for name in ("prompts", "approvals", "abort", "output", "agents", "handoffs")
+            if name in case
+        },
     }
 
 
@@ -326,7 +330,9 @@ def _without_minted_ids(shown: list[Json], scripted: set[str]) -> list[Json]:
 
     for request in shown:
         request["new"] = [re.sub(r"tool_use\(extract-\d+\)", "tool_use(extract-1)", text) for text in request["new"]]
-        request["new"] = [re.sub(r"tool_use\(response_format_\w+\)", "tool_use(response_format)", t) for t in request["new"]]
+        request["new"] = [
+            re.sub(r"tool_use\(response_format_\w+\)", "tool_use(response_format)", t) for t in request["new"]
+        ]
         request["new"] = [re.sub(r"(?<!server_)tool_result\(([^)]*)\)", name, text) for text in request["new"]]
     return shown
 

@@ -56,6 +56,14 @@ def with_offered_names(blocks: list[Json], body: Json) -> list[Json]:
     return named
 
 
+def with_output_names(blocks: list[Json], body: Json) -> list[Json]:
+    """A call of `OUTPUT` is one of the tool by which structured output is asked for: the last one that the request offers."""
+    offered = [tool.get("name") or tool.get("function", {}).get("name", "") for tool in body.get("tools") or []]
+    if not offered:
+        return blocks
+    return [{**b, "name": offered[-1]} if b["t"] == "call" and b["name"] == "OUTPUT" else b for b in blocks]
+
+
 def short_name(name: str) -> str:
     """A tool's name without the MCP server that it comes from."""
     return name.split("__", 2)[2] if name.startswith("mcp__") and name.count("__") > 1 else name

@@ -25,7 +25,7 @@ from chat_wire import chat_completion, chat_events
 from claude_wire import Event, claude_events, claude_message
 from neutral import history, neutral
 from responses_wire import responses_events, responses_object
-from scripts import Json, Session, object_arguments, stop_of, with_offered_names
+from scripts import Json, Session, object_arguments, stop_of, with_offered_names, with_output_names
 
 OPERATIONS = {
     "messages": "anthropic-messages",
@@ -148,7 +148,7 @@ class Rig:
             if "retry_after" in error:
                 failure.headers["retry-after"] = str(error["retry_after"])
             return failure
-        blocks = session.named(reply)
+        blocks = with_output_names(session.named(reply), body)
         record["calls"] = [
             {"id": block["id"], "name": block["name"], "args": object_arguments(block)}
             for block in blocks

@@ -64,7 +64,7 @@ def simulated(row: Mapping[str, Any], scenario: Scenario, case: Mapping[str, Any
 
 def _own(tree: Mapping[str, Any], style: Style, where: tuple[str, ...] = ()) -> dict[str, Any]:
     """Of a case's options those that this style has: cases carry the words of both languages."""
-    known = [tuple("*" if part.isupper() else part for part in name.split(".")) for name in style.options]
+    known = [tuple("*" if part == "NAME" else part for part in name.split(".")) for name in style.options]
     found: dict[str, Any] = {}
     for key, value in tree.items():
         path = (*where, "*" if where and where[-1] == "tools" else key)

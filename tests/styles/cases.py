@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -95,7 +96,7 @@ def _script(case: Mapping[str, Any], agent: str | None) -> tuple[Entry, ...]:
     if case.get("then") == "repeat" and agent is None:
         last = entries[-1]
         entries[-1] = (
-            ScriptedReply(last.reply, repeat=FOREVER)
+            replace(last, repeat=FOREVER)
             if isinstance(last, ScriptedReply)
             else ScriptedFault(last.fault, repeat=FOREVER)
         )

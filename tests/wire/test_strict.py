@@ -113,6 +113,11 @@ def test_claude_wants_text_in_text_blocks(text: str, rule: str, words: str) -> N
     assert complaints([ASK, said(Text(text)), ASK], CLAUDE) == [(rule, words)]
 
 
+def test_claude_takes_blank_text_beside_a_call() -> None:
+    assert rules([ASK, said(Text(" "), call()), user(result())]) == []
+    assert rules([ASK, said(Text(""), call()), user(result())]) == ["no_empty_text"]
+
+
 def test_claude_wants_no_empty_message() -> None:
     assert complaints([ASK, said(), ASK], CLAUDE) == [
         (

@@ -110,7 +110,8 @@ class Threads:
         thread = max(reversed(found), key=lambda t: len(t.sent))
         rest = messages[len(thread.sent) :]
         if thread.sent[-1:] and thread.sent[-1].role == "assistant":
-            rest = [messages[len(thread.sent) - 1], *rest]
+            grown = messages[len(thread.sent) - 1]
+            rest = [Message("assistant", grown.content[len(thread.sent[-1].content) :]), *rest]
         if rest and rest[0].role == "assistant" and thread.reply is not None and not thread.failed:
             names = _names(rest[0], thread.reply)
             if thread.reply.blocks:

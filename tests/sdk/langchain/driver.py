@@ -6,6 +6,7 @@ shows the final state. Neither agent has a signal of its own for "finished": eve
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from typing import Any
 
@@ -15,6 +16,8 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.tools import BaseTool, ToolException, tool
 from langgraph.prebuilt import create_react_agent
+from langgraph.types import Command
+from options import decisions_of, settings_of
 from py_common import Failure, Json, Tools, serve
 
 warnings.filterwarnings("ignore", category=DeprecationWarning)
@@ -56,7 +59,10 @@ def agent_of(case: Json, tools: Tools) -> Any:
     made = [tool_of(tools, spec) for spec in tools.specs]
     if case["style"] == "langchain/create_react_agent":
         return create_react_agent(model_of(case), made, prompt=case["system"])
-    return create_agent(model_of(case), made, system_prompt=case["system"])
+    model = model_of(case)
+    agent = create_agent(model, made, system_prompt=case["system"], **settings_of(case, model))
+    own = (case.get("options") or {}).get("with_config")
+    return agent.with_config(own) if own else agent
 
 
 def finish_reason(message: BaseMessage) -> str | None:
@@ -67,20 +73,51 @@ def finish_reason(message: BaseMessage) -> str | None:
     return word or details.get("reason") or shown.get("status")
 
 
+def once(agent: Any, case: Json, given: Any) -> Any:
+    """One invocation: of a prompt, or of a resume."""
+    config: Json = {"configurable": {"thread_id": "thread"}}
+    if case["limit"] != "default":
+        config["recursion_limit"] = case["limit"]
+    if workers := (case.get("options") or {}).get("max_concurrency"):
+        config["max_concurrency"] = workers
+    if not case["stream"]:
+        return agent.invoke(given, config)
+    state: Any = {}
+    for mode, chunk in agent.stream(given, config, stream_mode=["messages", "values"]):
+        state = state | chunk if mode == "values" else state
+    return state
+
+
+def prompted(agent: Any, case: Json, prompt: str, resumes: list[int]) -> Any:
+    """One prompt with its resumes."""
+    state = once(agent, case, {"messages": [{"role": "user", "content": prompt}]})
+    while state.get("__interrupt__"):
+        calls = next(m for m in reversed(state["messages"]) if m.type == "ai").tool_calls
+        actions = state["__interrupt__"][0].value["action_requests"]
+        decisions = decisions_of(case, actions, calls, len(resumes))
+        if decisions is None or not agent_keeps(agent):
+            return state
+        resumes.append(1)
+        state = once(agent, case, Command(resume={"decisions": decisions}))
+    return state
+
+
+def agent_keeps(agent: Any) -> bool:
+    """Whether there is a checkpointer to resume from."""
+    return getattr(getattr(agent, "bound", agent), "checkpointer", None) is not None
+
+
 def run(case: Json, tools: Tools) -> Json:
-    """One invocation of the agent."""
-    config = {} if case["limit"] == "default" else {"recursion_limit": case["limit"]}
-    given = {"messages": [{"role": "user", "content": case["prompt"]}]}
-    agent = agent_of(case, tools)
-    if case["stream"]:
-        state: Any = None
-        for mode, chunk in agent.stream(given, config, stream_mode=["messages", "values"]):
-            state = chunk if mode == "values" else state
-    else:
-        state = agent.invoke(given, config)
+    """All prompts on one thread; the last one's ending is told."""
+    agent, resumes = agent_of(case, tools), list[int]()
+    *earlier, last_prompt = case.get("prompts") or [case["prompt"]]
+    for prompt in earlier:
+        with contextlib.suppress(Exception):
+            prompted(agent, case, prompt, resumes)
+    state = prompted(agent, case, last_prompt, resumes)
     last = state["messages"][-1]
     return {
-        "returned": "answer",
+        "returned": "stopped" if state.get("__interrupt__") else "answer",
         "finish_reason": finish_reason(last),
         "final_text": str(last.text),
     }
