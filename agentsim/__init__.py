@@ -16,6 +16,7 @@ _PUBLIC = {
     "least_limit": "agentsim.api",
     "run": "agentsim.api",
     "play": "agentsim.session",
+    "record": "agentsim.live",
     "replay": "agentsim.session",
     "Sim": "agentsim.session",
     "dumps": "agentsim.scenario.dump",
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from agentsim.judge.result import Result
+    from agentsim.live import record
     from agentsim.report.table import Table
     from agentsim.scenario.dump import dumps
     from agentsim.scenario.load import load, loads

@@ -18,6 +18,7 @@ COMMANDS = {
     "budget": ("budget", "The least limit in each style that lets the runs finish."),
     "styles": ("styles", "The vocabulary: unit, knob, default, check, ending."),
     "validate": ("validate", "Check scenario files; usable as a pre-commit hook."),
+    "serve": ("serve", "A local server that speaks the providers' wire formats from scenarios."),
     "record": ("record", "Run a command and keep what it says to the real provider as a scenario."),
     "import": ("import_", "Write recordings of other tools as scenarios."),
     "show": ("show", "A transcript, recording or scenario, readable."),

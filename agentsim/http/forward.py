@@ -28,6 +28,9 @@ HOMES = {
 #: A client in this process says by this header where it meant to go; its value begins with the recorder's token.
 TARGET = "x-agentsim-upstream"
 
+#: Marks requests of the recorder's own, which are not led to it again.
+OWN = "agentsim_recorder"
+
 #: Headers of one connection, and those that are made anew for the next one.
 _HOP = frozenset(
     {"connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "host", "content-length",
@@ -129,7 +132,9 @@ class Forward:
         # Compressed answers could not be kept as they pass.
         sent.append(("accept-encoding", "identity"))
         try:
-            asked = client.build_request(request.method, request.url, headers=sent, content=request.body)
+            asked = client.build_request(
+                request.method, request.url, headers=sent, content=request.body, extensions={OWN: True}
+            )
             response = await client.send(asked, stream=True)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
             await self._unreachable(request, number, error, send)

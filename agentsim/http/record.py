@@ -78,7 +78,8 @@ def goes_live(path: str | os.PathLike[str], mode: str) -> bool:
     """
     if mode not in MODES:
         raise UsageError(f"a recording mode is one of {', '.join(MODES)}, but {mode!r} came")
-    return mode in ("new", "all") or (mode == "once" and not Files(path).traffic.exists())
+    files = Files(path)
+    return mode in ("new", "all") or (mode == "once" and not files.traffic.exists() and not files.scenario.exists())
 
 
 class Recorder:
@@ -181,6 +182,14 @@ class Recorder:
             pass
         self.files.part.replace(self.files.traffic)
         return written
+
+    def abandon(self) -> None:
+        """Stop without touching what was there before; the traffic, if any, stays under its `.part` name."""
+        with self._lock:
+            self._lock.wait_for(lambda: self._open <= 0, timeout=PATIENCE)
+            self._out.close()
+        if self.kept == 0:
+            self.files.part.unlink()
 
     def _derive(self) -> list[Path]:
         """Scenario and transcript of each conversation."""

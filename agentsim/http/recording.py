@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from agentsim.http.environment import base_urls, for_subprocess
-from agentsim.http.forward import TARGET, Forward, local, upstreams
+from agentsim.http.forward import OWN, TARGET, Forward, local, upstreams
 from agentsim.http.httpx_bridge import neutral
 from agentsim.http.intercept import LIBRARIES, is_provider_request, let_through
 from agentsim.http.on_import import forget, when_imported
@@ -130,6 +130,8 @@ class _Led:
 
     def _led(self, request: Any, body: bytes) -> Any:
         plain = neutral(request, body)
+        if OWN in request.extensions:
+            return None
         if plain.url.startswith(self._url) or not is_provider_request(plain):
             return None
         headers = [(name, value) for name, value in request.headers.multi_items() if name.lower() != "host"]
