@@ -55,7 +55,7 @@ def sayable(scenario: Scenario, wire: str) -> bool:
         if cannot_express(reply, wire) or any(isinstance(block, ServerCall) for block in reply.blocks):
             return False
         ids = [call.id for call in reply.calls if call.id]
-        if wire != ANTHROPIC and not all(call.arguments for call in reply.calls):  # read as {}, as SDKs do
+        if not all(call.arguments for call in reply.calls):  # read as {}, as SDKs do
             return False
         if len(set(ids)) < len(ids):  # no file can say it, since no provider does
             return False
