@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from agentsim.core.events import Event, Fault, ModelFailed, ModelReplied, ModelRequested, RunStarted, ToolRun, ToolsRan
-from agentsim.core.messages import STOP_REASONS, Block, Message, Part, Reply, Text, ToolCall, ToolResult, Usage
+from agentsim.core.messages import STOP_REASONS, Block, Message, Part, Refusal, Reply, Text, ToolCall, ToolResult, Usage
 from agentsim.core.transcript import Transcript
 from agentsim.core.wires import parse
 from agentsim.store.recording import Conversation, Declared, Origin
@@ -42,6 +42,7 @@ def stop_reason(raw: str | None, blocks: Iterable[Block]) -> str | None:
             `end_turn`. So is the half that "completed" leaves open.
         blocks: of the reply.
     """
+    blocks = tuple(blocks)
     calls = any(type(block) is ToolCall for block in blocks)
     if not raw:
         return "tool_use" if calls else "end_turn"
@@ -50,6 +51,8 @@ def stop_reason(raw: str | None, blocks: Iterable[Block]) -> str | None:
     word = WORDS.get(raw, raw)
     if raw in ("completed", "complete", "eos") and calls:
         return "tool_use"
+    if word == "end_turn" and not calls and any(type(block) is Refusal for block in blocks):
+        return "refusal"  # OpenAI's wires say so by the part alone
     return word
 
 

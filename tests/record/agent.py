@@ -37,12 +37,14 @@ class Agent:
         self.tools = ToolScripts(scenario)
         self.history: list[Any] = []
         self.bodies: list[Any] = []
+        self.most = 20
 
     def run(self, most: int = 20) -> None:
-        """All prompts, one after the other, until the script is at its end or `most` requests were sent."""
+        """All prompts, one after the other, until `most` requests were sent."""
+        self.most = most
         for prompt in self.scenario.prompts:
             self.history.append({"role": "user", "content": prompt})
-            while len(self.bodies) < most:
+            while len(self.bodies) < self.most:
                 reply = self._ask()
                 if reply is None or not self._goes_on(reply):
                     break
@@ -59,7 +61,7 @@ class Agent:
         return True
 
     def _ask(self) -> Reply | None:
-        for _ in range(3):
+        for _ in range(min(3, self.most - len(self.bodies))):
             body = self._body()
             self.bodies.append(json.loads(json.dumps(body)))
             request = HttpRequest("POST", PATHS[self.wire], HEADERS, dumps(body).encode())
@@ -100,7 +102,10 @@ class Agent:
         if self.wire == CHAT:
             first = [{"role": "system", "content": system}] if system else []
             functions = [{"name": n, "description": d, "parameters": s} for n, d, s in tools]
-            body |= {"messages": first + self.history, "tools": [{"type": "function", "function": f} for f in functions]}
+            body |= {
+                "messages": first + self.history,
+                "tools": [{"type": "function", "function": f} for f in functions],
+            }
             return body | ({"stream_options": {"include_usage": True}} if self.stream else {})
         body |= {"input": self.history, "store": False, "include": ["reasoning.encrypted_content"]}
         body["tools"] = [{"type": "function", "name": n, "description": d, "parameters": s} for n, d, s in tools]

@@ -14,7 +14,11 @@ from agentsim.core.messages import Message, Text, ToolCall, ToolResult, user_tex
 from agentsim.store.importers import read
 from agentsim.store.replaying import Expected, Lenience, difference
 
-TOOL = {"name": "lookup", "description": "", "input_schema": {"type": "object", "properties": {"n": {"type": "integer"}}}}
+TOOL = {
+    "name": "lookup",
+    "description": "",
+    "input_schema": {"type": "object", "properties": {"n": {"type": "integer"}}},
+}
 
 
 def said(*content: dict[str, Any], stop: str = "end_turn", number: int = 1) -> dict[str, Any]:
@@ -131,7 +135,9 @@ def test_a_request_too_few_is_told_as_the_one_that_was_never_asked() -> None:
 
 
 def test_of_several_recorded_requests_the_nearest_is_named() -> None:
-    recording = log((asked(user("Find the red house")), said(text("a"))), (asked(user("Sell it")), said(text("b"), number=2)))
+    recording = log(
+        (asked(user("Find the red house")), said(text("a"))), (asked(user("Sell it")), said(text("b"), number=2))
+    )
     message = fails(recording, lambda: agent("Find the blue house"))
     assert "next (recorded request 1 of conversation 1 or recorded request 1 of conversation 2)" in message
     assert "the nearest is recorded request 1 of conversation 1" in message
@@ -217,7 +223,9 @@ def test_any_recording_that_is_imported_can_be_replayed() -> None:
 
 def test_a_recorded_failure_fails_again_and_the_retry_is_expected() -> None:
     overloaded = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
-    lines = log((asked(user("hi")), overloaded), (asked(user("hi")), said(text("Hi.")))).replace(b'"status": 200', b'"status": 529', 1)
+    lines = log((asked(user("hi")), overloaded), (asked(user("hi")), said(text("Hi.")))).replace(
+        b'"status": 200', b'"status": 529', 1
+    )
     with agentsim.replay(lines):
         client = anthropic.Anthropic(max_retries=1)
         reply = client.messages.create(model="m", max_tokens=9, messages=[user("hi")], tools=[TOOL])  # type: ignore[list-item]
