@@ -45,16 +45,18 @@ class _Guard:
         return error
 
     def install(self) -> None:
-        self.real = {"connect": socket.socket.connect, "connect_ex": socket.socket.connect_ex}
-        self.real["getaddrinfo"] = socket.getaddrinfo
-        socket.socket.connect = _connect  # type: ignore[method-assign, assignment]
-        socket.socket.connect_ex = _connect_ex  # type: ignore[method-assign, assignment]
-        socket.getaddrinfo = _getaddrinfo
+        for name, wrapped in _METHODS.items():
+            self.real[name] = getattr(socket.socket, name)
+            setattr(socket.socket, name, wrapped)
+        for name, wrapped in _LOOKUPS.items():
+            self.real[name] = getattr(socket, name)
+            setattr(socket, name, wrapped)
 
     def uninstall(self) -> None:
-        socket.socket.connect = self.real["connect"]  # type: ignore[method-assign]
-        socket.socket.connect_ex = self.real["connect_ex"]  # type: ignore[method-assign]
-        socket.getaddrinfo = self.real["getaddrinfo"]
+        for name in _METHODS:
+            setattr(socket.socket, name, self.real[name])
+        for name in _LOOKUPS:
+            setattr(socket, name, self.real[name])
         self.resolved.clear()
 
 
@@ -92,13 +94,44 @@ def _connect_ex(self: socket.socket, address: Any) -> Any:
     return _guard.real["connect_ex"](self, address)
 
 
+def _sendto(self: socket.socket, data: Any, *flags_and_address: Any) -> Any:
+    _check(self, flags_and_address[-1])
+    return _guard.real["sendto"](self, data, *flags_and_address)
+
+
 def _getaddrinfo(host: Any, *more: Any, **named: Any) -> Any:
-    if host is not None and not _guard.allows(host):
-        raise _guard.refuse(f"the address of {host}")
+    _check_name(host)
     found = _guard.real["getaddrinfo"](host, *more, **named)
     if host is not None:
         _guard.resolved.update(str(address[4][0]) for address in found)
     return found
+
+
+def _gethostbyname(host: str) -> Any:
+    _check_name(host)
+    found = _guard.real["gethostbyname"](host)
+    _guard.resolved.add(found)
+    return found
+
+
+def _gethostbyname_ex(host: str) -> Any:
+    _check_name(host)
+    found = _guard.real["gethostbyname_ex"](host)
+    _guard.resolved.update(found[2])
+    return found
+
+
+def _check_name(host: Any) -> None:
+    if host is not None and not _guard.allows(host):
+        raise _guard.refuse(f"the address of {host}")
+
+
+_METHODS: dict[str, Any] = {"connect": _connect, "connect_ex": _connect_ex, "sendto": _sendto}
+_LOOKUPS: dict[str, Any] = {
+    "getaddrinfo": _getaddrinfo,
+    "gethostbyname": _gethostbyname,
+    "gethostbyname_ex": _gethostbyname_ex,
+}
 
 
 @contextlib.contextmanager

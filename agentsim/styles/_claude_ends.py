@@ -11,7 +11,7 @@ from agentsim.core.run import Failed, fault_ending
 from agentsim.core.wires import Seen
 from agentsim.styles import _claude_texts as texts
 from agentsim.styles._claude_retry import too_long
-from agentsim.styles._claude_talk import Talk
+from agentsim.styles._claude_talk import OUTPUT_ATTEMPTS, Talk
 
 
 def success(talk: Talk, seen: Seen) -> Outcome:
@@ -64,7 +64,9 @@ def over_budget(talk: Talk) -> Outcome:
 
 def bad_output(talk: Talk) -> Outcome:
     """No call of StructuredOutput fitted."""
-    text = f"Failed to provide valid structured output after {talk.bad_outputs} attempts"
+    text = f"Failed to provide valid structured output after {OUTPUT_ATTEMPTS} attempts"
+    if talk.entry.python:
+        text += f" — last StructuredOutput error: {talk.bad_output}"
     return error(talk, "error_max_structured_output_retries", text, "bad_call")
 
 
@@ -87,6 +89,12 @@ def failed(talk: Talk, failure: Failed) -> Outcome:
     if too_long(fault):
         return error(talk, "success", texts.too_long(fault, alone=not has_replies(talk)), "context_window")
     return error(talk, "success", texts.api_error(fault), fault_ending(fault))
+
+
+def interrupted(talk: Talk) -> Outcome:
+    """canUseTool denied a call, and with it the run."""
+    text = "[ede_diagnostic] result_type=user last_content_type=n/a stop_reason=tool_use"
+    return error(talk, "error_during_execution", text, "stop_condition")
 
 
 def has_replies(talk: Talk) -> bool:

@@ -78,7 +78,7 @@ class Talk:
         ids: of calls that the history has.
         blocks: how often the Stop hooks blocked in a row.
         reminded: the model was told to call StructuredOutput; `bad_outputs`: calls of it that did not fit.
-        output: the structured output that was accepted.
+        output: the structured output that was accepted; `bad_output`: what was wrong with the last one that was not.
         lost: why the reply broke off after a whole block.
     """
 
@@ -92,6 +92,7 @@ class Talk:
         self.refused = self.nudged = self.resent = self.compacted = self.reminded = False
         self.ids: set[str] = run.memory.setdefault("ids", ids_of(run))
         self.output: Any = None
+        self.bad_output = ""
         self.lost: Fault | None = None
         run.output_tool = OUTPUT if self.structured is not None else None
 

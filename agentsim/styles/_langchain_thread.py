@@ -277,12 +277,12 @@ class Thread:
     def result(self) -> Outcome:
         """The state that the graph returns: its last message is the answer."""
         last = self.messages[-1]
-        return self.run.returned(last.text, last.finish, ended=self._ended(last), reported=int(self.run.count))
+        return self.run.returned(last.text, last.finish, ended=self._ended(last), reported=steps_of(self.run))
 
     def paused(self) -> Outcome:
         """The state that an interrupt returns."""
         last = self.messages[-1]
-        return self.run.returned(last.text, last.finish, done=False, ended="approval", reported=int(self.run.count))
+        return self.run.returned(last.text, last.finish, done=False, ended="approval", reported=steps_of(self.run))
 
     def _ended(self, last: Said) -> str:
         if self.why is not None:
@@ -304,6 +304,11 @@ class Thread:
 
 
 _SPEAKER = {"human": "Human", "ai": "AI", "tool": "Tool"}
+
+
+def steps_of(run: Run) -> int:
+    """Super-steps so far, of all the runs on the thread."""
+    return int(run.total + run.count)
 
 
 def _common(one: Sequence[Message], other: Sequence[Message]) -> int:

@@ -40,7 +40,7 @@ from agentsim.styles._langchain_graph import MODEL, TOOLS, Graph, Node
 from agentsim.styles._langchain_messages import human
 from agentsim.styles._langchain_options import JAVASCRIPT, PREBUILT, PYTHON, reader
 from agentsim.styles._langchain_sums import formula
-from agentsim.styles._langchain_thread import SORRY, Entry, Thread
+from agentsim.styles._langchain_thread import SORRY, Entry, Thread, steps_of
 
 SDK_JS = "langchain 1.5.14, @langchain/langgraph 1.7.3"
 SDK_PY = "langchain 1.5.2, langgraph 1.2.24"
@@ -70,12 +70,12 @@ def agent(run: Run, entry: Entry) -> Generator[Action, Event, Outcome]:
             yield from walk(thread, graph, at, budget)
             return thread.result()
         except Over:
-            return run.threw("GraphRecursionError", over(run, entry), "limit", reported=int(run.count))
+            return run.threw("GraphRecursionError", over(run, entry), "limit", reported=steps_of(run))
         except Leaves as error:
-            return run.threw(error.type, error.message, error.ended, reported=int(run.count))
+            return run.threw(error.type, error.message, error.ended, reported=steps_of(run))
         except Interrupted as pause:
             if not _kept(run) and not entry.python:
-                return run.threw("GraphValueError", "No checkpointer set", "approval", reported=int(run.count))
+                return run.threw("GraphValueError", "No checkpointer set", "approval", reported=steps_of(run))
             answers = _answers(run, pause) if _kept(run) else None
             if answers is None:
                 return thread.paused()

@@ -57,10 +57,15 @@ def loop(run: Run) -> Generator[Action, Event, Outcome]:
             said = run.next_answers([call.seen for call in session.waiting])
             if said is None:
                 break
+            took = False
             for decision in said:
-                outcome = (yield from answered(session, decision)) or outcome
+                if not settles(session, decision):
+                    continue
+                took, outcome = True, (yield from answered(session, decision))
                 if outcome.returned == "error":
                     return outcome
+            if not took and run.setup.approvals is None:
+                break  # a tool's own answer will be the same next time
         if session.waiting:
             session.history.hide()
         return outcome
@@ -68,11 +73,14 @@ def loop(run: Run) -> Generator[Action, Event, Outcome]:
         return session.rejected(error.type, error.message, "stop_condition")
 
 
-def answered(session: Session, decision: Decision) -> Generator[Action, Event, Outcome | None]:
-    """approveToolCall or declineToolCall: the step's other calls run, and the loop goes on after it."""
+def settles(session: Session, decision: Decision) -> bool:
+    """Whether a person's word is for a call that waits; other arguments can't be given."""
     named = decision.call_id is None or decision.call_id in [call.id for call in session.waiting]
-    if not session.waiting or not named or decision.kind == "edit":
-        return None  # other arguments can't be given, and nobody asked for anything else
+    return bool(session.waiting) and named and decision.kind != "edit"
+
+
+def answered(session: Session, decision: Decision) -> Generator[Action, Event, Outcome]:
+    """approveToolCall or declineToolCall: the step's other calls run, and the loop goes on after it."""
     session.resume()
     anew = yield from session.answer(decision)
     if session.waiting:

@@ -44,7 +44,7 @@ def simulated(row: Mapping[str, Any], scenario: Scenario, case: Mapping[str, Any
         functions=functions_of(case),
     )
     agents = {tool["name"] for tool in case["all_tools"] if "agent" in tool}
-    result = play.result(DEFAULT if row["limit"] == "default" or _is_default(row) else row["limit"])
+    result = play.result(_limit(row, style))
     return {
         "model_calls": result.model_calls + _broken_off(result),
         "model_requests": result.model_requests,
@@ -73,6 +73,16 @@ def _own(tree: Mapping[str, Any], style: Style, where: tuple[str, ...] = ()) -> 
         elif any(name[: len(path)] == path for name in known) and isinstance(value, Mapping):
             found[key] = _own(value, style, path)
     return found
+
+
+#: Enough units to show that a run goes on past the rig's patience; a default of 9,999 would play as many.
+PAST_PATIENCE = 400
+
+
+def _limit(row: Mapping[str, Any], style: Style) -> Any:
+    if row["limit"] != "default" and not _is_default(row):
+        return row["limit"]
+    return PAST_PATIENCE if row["unbounded"] and (style.default or 0) > PAST_PATIENCE else DEFAULT
 
 
 def _is_default(row: Mapping[str, Any]) -> bool:

@@ -326,3 +326,8 @@ def test_approvals_that_are_always_given_never_end_an_endless_run(limit, calls):
     tools = "tools: {refund: {input: {id: integer}, approval: required, approved: true}}"
     run = generate("- tool_use: {refund: {id: 1}}\n  repeat: forever", {}, tools=tools, limit=limit)
     assert (run.ended, run.model_calls) == ("unbounded", calls)
+
+
+def test_other_arguments_can_t_be_given_so_the_run_stays_suspended():
+    tools = "tools: {refund: {input: {id: integer}, approval: required, approved: {edit: {id: 2}}}}"
+    assert generate("- tool_use: {refund: {id: 1}}\n- text: done", {}, tools=tools).ended == "approval"
