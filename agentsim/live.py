@@ -76,7 +76,9 @@ class Live:
             UsageError: there is none yet.
         """
         if not self.files.scenario.exists():
-            raise UsageError(f"{str(self.files.scenario)!r} is only being recorded, so its prompt has to come from the test")
+            raise UsageError(
+                f"{str(self.files.scenario)!r} is only being recorded, so its prompt has to come from the test"
+            )
         return load(self.files.scenario)
 
     @property

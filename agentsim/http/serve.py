@@ -80,7 +80,9 @@ def serve(
         ScenarioError, TranscriptError, UsageError: bad files, port or command.
     """
     if os.path.isfile(path) and not names_a_scenario(os.fspath(path)):
-        return _replay(path, port, command, Settings(off=off, real_time=real_time, keep=False, tell=_tell), lenient, out)
+        return _replay(
+            path, port, command, Settings(off=off, real_time=real_time, keep=False, tell=_tell), lenient, out
+        )
     scenarios = scenarios_at(path)
     settings = Settings(off=off, real_time=real_time, keep=False, tell=_tell)
     server = Server(Sessions(scenarios, settings), port)

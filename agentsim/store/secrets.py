@@ -120,9 +120,7 @@ class Secrets:
             for key, holder, name in _deltas(value):
                 runs.setdefault(key, []).append((holder, name))
         for run in runs.values():
-            for (holder, name), piece in zip(
-                run, self.in_pieces([holder[name] for holder, name in run]), strict=True
-            ):
+            for (holder, name), piece in zip(run, self.in_pieces([holder[name] for holder, name in run]), strict=True):
                 holder[name] = piece
         for (at, before), value in zip(places, clean, strict=True):
             if value != before:
