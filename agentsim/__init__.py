@@ -11,11 +11,14 @@ __version__ = "0.1.0"
 
 _PUBLIC = {
     "arun": "agentsim.api",
+    "budget": "agentsim.api",
     "compare": "agentsim.api",
     "least_limit": "agentsim.api",
     "run": "agentsim.api",
     "check": "agentsim.judge.check",
     "play": "agentsim.session",
+    "record": "agentsim.live",
+    "replay": "agentsim.session",
     "Sim": "agentsim.session",
     "dumps": "agentsim.scenario.dump",
     "load": "agentsim.scenario.load",
@@ -42,7 +45,7 @@ __all__ = ["__version__", "strategies", *sorted(_PUBLIC)]
 
 if TYPE_CHECKING:
     from agentsim import strategies
-    from agentsim.api import arun, compare, least_limit, run
+    from agentsim.api import arun, budget, compare, least_limit, run
     from agentsim.core.style import Claim, Style
     from agentsim.core.transcript import Transcript
     from agentsim.errors import (
@@ -59,11 +62,12 @@ if TYPE_CHECKING:
     )
     from agentsim.judge.check import check
     from agentsim.judge.result import Result
+    from agentsim.live import record
     from agentsim.report.table import Table
     from agentsim.scenario.dump import dumps
     from agentsim.scenario.load import load, loads
     from agentsim.scenario.model import Scenario
-    from agentsim.session import Sim, play
+    from agentsim.session import Sim, play, replay
 
 
 def __getattr__(name: str) -> Any:

@@ -1,14 +1,17 @@
-"""The functions behind `import agentsim`: run, arun, compare, least_limit."""
+"""The functions behind `import agentsim`: run, arun, compare, least_limit, budget."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor
 from typing import Any
 
 from agentsim.core.wires import WIRES
 from agentsim.errors import UsageError
 from agentsim.judge.result import Result
 from agentsim.judge.simulate import DEFAULT, Play, prepare
+from agentsim.report.budgets import Budgets
 from agentsim.report.table import Table
 from agentsim.scenario.model import Scenario
 from agentsim.styles import find, select
@@ -134,3 +137,35 @@ def least_limit(scenario: Scenario, style: str, **settings: Any) -> int | None:
         settings: `wire`, `stream`, `options`, `max_calls` as `run` takes them.
     """
     return prepare(scenario, find(style), **settings).least_limit()
+
+
+def budget(
+    files: Iterable[str | os.PathLike[str] | Scenario] | str | os.PathLike[str] | Scenario,
+    *,
+    percentile: float = 100,
+    styles: Iterable[str] = (),
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    executor: Executor | None = None,
+) -> Budgets:
+    """The least limit in each style that lets recorded runs finish, and what each SDK's default would have cut.
+
+    Args:
+        files: scenarios, and files or folders of scenarios and recordings. A generator is gone through as results come back, and
+            results are added up, so memory does not grow with their number.
+        percentile: share of the runs (0 to 100) that has to finish.
+        styles: names of styles or of SDKs; none: all.
+        options: option trees by style name.
+        executor: any of `concurrent.futures` or with its interface (Dask: `client.get_executor()`), whose workers can open the
+            files; None: one file after the other, here.
+    Returns:
+        A need for each style; prints as the command's table. Files that can't be read are in `skipped`, with the reason.
+    Raises:
+        UsageError: an unknown style or option, a percentile out of range, or a worker that died.
+    """
+    from agentsim.judge.fleet import over
+
+    if not 0 < percentile <= 100:
+        raise UsageError(f"a percentile is above 0 and at most 100, but {percentile!r} came")
+    items = [files] if isinstance(files, str | os.PathLike | Scenario) else files
+    found = over(items, select(styles), percentile=percentile, options=options, executor=executor)
+    return Budgets(found)

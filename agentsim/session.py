@@ -19,6 +19,7 @@ from agentsim.http.inject import make_client
 from agentsim.http.intercept import let_through, listening
 from agentsim.http.log import RefusedRequest, SentRequest
 from agentsim.http.provider import Provider, Settings
+from agentsim.http.replay import Replayer
 from agentsim.judge.case import Case, Got
 from agentsim.judge.check import settled
 from agentsim.judge.expected import expectation_problems
@@ -26,6 +27,7 @@ from agentsim.judge.outcome import UNKNOWN, crash_of, got_of
 from agentsim.judge.rules import Verdict
 from agentsim.scenario.load import load, loads
 from agentsim.scenario.model import FOREVER, Entry, Scenario, ScriptedReply
+from agentsim.store.recording import Recording
 from agentsim.wire.base import HttpRequest, HttpResponse
 
 _numbers = itertools.count(1)
@@ -66,6 +68,43 @@ def play(
     return Sim(scenario, Settings(off=names, real_time=real_time), tuple(allow_hosts), intercept)
 
 
+def replay(
+    recording: str | os.PathLike[str] | bytes | Recording,
+    *,
+    lenient: bool | str | Iterable[str] = False,
+    strict: bool | Iterable[str] = True,
+    off: Iterable[str] = (),
+    allow_hosts: Iterable[str] = (),
+    intercept: bool = True,
+) -> Sim:
+    """Play a recording to the code that runs inside the `with` block, and fail where it asks something else.
+
+    Of each recorded conversation the next request is expected: the same system prompt, texts, calls and results, and no tool
+    that was not offered then.
+
+    Args:
+        recording: a file that `agentsim import` reads, its bytes, or what an importer made of it.
+        lenient: True: dates, times, ids, long numbers and the width of white space may differ; regular expressions: what they
+            match may differ as well.
+        strict, off, allow_hosts, intercept: as `play`.
+    Returns:
+        A context manager that gives the Sim.
+    Raises (at once):
+        TranscriptError: the file is no recording, or holds no reply.
+    Raises (when the block ends):
+        ScriptError: a request was not what the recording has next; says the nearest and the first difference.
+        ScriptExhausted: the recording ends before a request.
+        ScriptUnfinished: recorded replies were not asked for.
+    """
+    if not isinstance(recording, Recording):
+        from agentsim.store.importers import read
+
+        recording = read(recording if isinstance(recording, bytes) else os.fspath(recording))
+    names = ("all",) if strict is False else tuple(off)
+    provider = Replayer(recording, lenient, Settings(off=names))
+    return Sim(provider.scenario, provider.settings, tuple(allow_hosts), intercept, provider)
+
+
 class Sim:
     """A scenario that is being played.
 
@@ -76,12 +115,19 @@ class Sim:
         got, crash: what the caller of the code under test got, as far as that is known.
     """
 
-    def __init__(self, scenario: Scenario, settings: Settings, allow_hosts: Sequence[str], intercept: bool) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        settings: Settings,
+        allow_hosts: Sequence[str],
+        intercept: bool,
+        provider: Provider | None = None,
+    ) -> None:
         self.scenario = scenario
         self.key = f"sim-{next(_numbers)}"
         self.allow_hosts = tuple(allow_hosts)
         self._intercept = intercept
-        self._provider = Provider(scenario, settings)
+        self._provider = provider or Provider(scenario, settings)
         self._stack = contextlib.ExitStack()
         self._server: Any = None
         self.got: Got | None = None
@@ -285,7 +331,8 @@ class Sim:
         unused = self.unused_replies
         if unused and not self.scenario.unused_replies_allowed:
             what = "1 reply was" if unused == 1 else f"{unused} replies were"
-            raise ScriptUnfinished(f"{what} never asked for, of scenario {self.scenario.name!r}")
+            where = f"; {self._provider.missing}" if isinstance(self._provider, Replayer) else ""
+            raise ScriptUnfinished(f"{what} never asked for, of scenario {self.scenario.name!r}{where}")
 
     def explain(self, error: Exception) -> None:
         """The code under test threw: note it, and say what the client may have swallowed.

@@ -18,7 +18,7 @@ LAYERS = {
     "drive": 2, "store": 2,
     "judge": 3, "http": 3,
     "report": 4, "session": 4, "strategies": 4,
-    "api": 5, "audit": 5, "snapshot": 5, "recording": 5,
+    "api": 5, "audit": 5, "snapshot": 5, "recording": 5, "live": 5,
     "pytest_plugin": 6, "cli": 6, "__main__": 7,
 }  # fmt: skip
 

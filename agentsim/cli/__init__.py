@@ -20,6 +20,8 @@ COMMANDS = {
     "serve": ("serve", "A local server that speaks the providers' wire formats from scenarios."),
     "audit": ("audit", "Play awkward replies to your agent and report rule by rule."),
     "validate": ("validate", "Check scenario files; usable as a pre-commit hook."),
+    "serve": ("serve", "A local server that speaks the providers' wire formats from scenarios."),
+    "record": ("record", "Run a command and keep what it says to the real provider as a scenario."),
     "import": ("import_", "Write recordings of other tools as scenarios."),
     "show": ("show", "A transcript, recording or scenario, readable."),
     "schema": ("schema", "Print the JSON Schema of the scenario file."),

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+import itertools
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,9 +17,18 @@ from agentsim.cli.common import (
     format_option,
     option_trees,
     options_option,
-    scenarios_of,
     set_option,
 )
+from agentsim.errors import UsageError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from agentsim.judge.fleet import Fleet
+    from agentsim.report.budgets import Budgets
+
+#: So few files of so few bytes are read in this process.
+FEW, LITTLE = 16, 4 << 20
 
 
 @click.command("budget")
@@ -27,6 +41,7 @@ from agentsim.cli.common import (
     help="Share of the runs that has to finish.",
 )
 @click.option("--style", "styles", multiple=True, metavar="NAME", help="A style or all of an SDK's; repeatable.")
+@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Processes that read files; default: one a core.")
 @set_option
 @options_option
 @format_option
@@ -35,58 +50,110 @@ def command(
     rounds: int | None,
     percentile: float,
     styles: tuple[str, ...],
+    jobs: int | None,
     sets: tuple[str, ...],
     options_file: str | None,
     format_: str,
 ) -> None:
     """The least limit in each style that lets the runs of the FILEs finish, and what each SDK's default would cut.
 
-    With --rounds it answers without a file: a translation table of caps.
+    FILEs may be folders; what can't be read is skipped and named. With --rounds it answers without a file: a translation table of
+    caps.
     """
-    from agentsim.judge.budget import budget
-    from agentsim.judge.budget import rounds as rounds_of
+    from agentsim.report.budgets import Budgets
     from agentsim.styles import select
 
     chosen = select(styles)
     trees = option_trees(sets, options_file, [s.name for s in chosen] if styles else ())
     if bool(files) == (rounds is not None):
         raise click.UsageError("give FILEs, or --rounds N in place of them")
-    played = scenarios_of(files) if rounds is None else [rounds_of(rounds)]
-    needs = budget(played, chosen, percentile=percentile, options=trees)
+    found = Budgets(_worked_out(files, rounds, chosen, percentile, trees, jobs))
+    _tell_skipped(found)
     if format_ == "json":
-        echo_json([need.to_dict() for need in needs])
+        echo_json(found.to_dicts())
     else:
-        console().print(_table(needs, percentile))
-        for need in needs:
+        console().print(found)
+        for need in found.needs:
             if need.formula:
                 click.echo(f"{need.style.name}: {need.formula}")
 
 
-def _table(needs: list[Any], percentile: float) -> Any:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
+def _worked_out(
+    files: Sequence[str], rounds: int | None, styles: Any, percentile: float, options: Any, jobs: int | None
+) -> Fleet:
+    from agentsim.judge.budget import rounds as rounds_of
+    from agentsim.judge.fleet import over
 
-    runs = len(needs[0].least) if needs else 0
-    share = "every run" if percentile == 100 else f"{percentile:g} % of the runs"
-    table = Table(
-        title=f"The least limit that lets {share} finish ({runs} run{'' if runs == 1 else 's'})",
-        title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, title_style="bold",
-    )  # fmt: skip
-    for header, justify in (
-        ("style", "left"), ("least limit", "right"), ("unit", "left"), ("knob", "left"), ("default", "right"), ("the default cuts", "left"),
-    ):  # fmt: skip
-        table.add_column(header, justify=justify, no_wrap=header != "knob")  # type: ignore[arg-type]
-    for need in needs:
-        default = "none" if need.style.default is None else f"{need.style.default:g}"
-        cut = f"{need.cut} of {runs}" if need.cut else ""
-        cells = [
-            need.style.name,
-            "none" if need.limit is None else str(need.limit),
-            need.style.unit,
-            need.style.knob,
-            default,
-            cut,
-        ]
-        table.add_row(*map(Text, cells))
-    return table
+    if rounds is not None:
+        return over([rounds_of(rounds)], styles, percentile=percentile, options=options)
+    with _progress(files) as told, _workers(files, jobs) as executor:
+        return over(files, styles, percentile=percentile, options=options, executor=executor, told=told)
+
+
+@contextlib.contextmanager
+def _workers(files: Sequence[str], jobs: int | None) -> Iterator[Executor | None]:
+    """Processes, one a core; none where the work is done sooner than they have started."""
+    count = jobs if jobs is not None else _cores()
+    if count == 1 or _is_little(files):
+        yield None
+        return
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    methods = multiprocessing.get_all_start_methods()
+    context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
+    executor = ProcessPoolExecutor(count, mp_context=context)
+    try:
+        yield executor
+    finally:
+        executor.shutdown(cancel_futures=True)
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _is_little(files: Sequence[str]) -> bool:
+    """Whether there are few and small files."""
+    first = list(itertools.islice(_paths(files), FEW + 1))
+    return len(first) <= FEW and sum(os.path.getsize(p) for p in first if os.path.isfile(p)) < LITTLE
+
+
+def _paths(files: Sequence[str]) -> Iterator[str]:
+    from agentsim.judge.fleet import files_in
+
+    return (path for file in files for path in (files_in(file) if os.path.isdir(file) else [file]))
+
+
+@contextlib.contextmanager
+def _progress(files: Sequence[str]) -> Iterator[Callable[[Any], None]]:
+    """A bar on standard error where that is a terminal and there is more than a file or two, nothing elsewhere."""
+    if not sys.stderr.isatty() or _is_little(files):
+        yield lambda part: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("reading"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=sum(1 for _ in _paths(files)))
+        yield lambda part: bar.advance(task)
+
+
+def _tell_skipped(found: Budgets) -> None:
+    """Name what was not read; where nothing was, that is the answer.
+
+    Raises:
+        UsageError: no run was read.
+    """
+    reasons = list(found.skipped.values())
+    if not found.runs:
+        more = f" (and {len(reasons) - 1} more files that can't be read)" if len(reasons) > 1 else ""
+        raise UsageError(f"{reasons[0]}{more}" if reasons else "there is no file in these folders")
+    if reasons:
+        click.echo(f"{len(reasons)} file{' was' if len(reasons) == 1 else 's were'} skipped:", err=True)
+        for reason in reasons:
+            click.echo(f"  {reason.partition(' Supported: ')[0]}", err=True)

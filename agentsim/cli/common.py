@@ -73,9 +73,9 @@ def scenarios_of(paths: Iterable[str]) -> list[Scenario]:
     return [scenario for path in paths for scenario in scenarios_of_file(path)]
 
 
-def echo_json(value: Any) -> None:
-    """Print a JSON value, the same bytes for the same value."""
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2, sort_keys=False))
+def echo_json(value: Any, *, err: bool = False) -> None:
+    """Print a JSON value, the same bytes for the same value; `err`: where standard output is another's."""
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2, sort_keys=False), err=err)
 
 
 def console() -> Console:

@@ -20,6 +20,8 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 #: Closing a socket with this option set sends a reset.
 _LINGER = struct.pack("ii", 1, 0)
 
+TOO_LARGE = Complaint("body_is_small_enough", "Request exceeds the maximum size", 413, "request_too_large")
+
 
 class Hung(Exception):
     """The connection is to go away in the middle of an answer, as the scenario says."""
@@ -30,27 +32,26 @@ def application(endpoint: Endpoint) -> Callable[[Scope, Receive, Send], Awaitabl
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            await _lifespan(receive, send)
+            await lifespan(receive, send)
             return
         if scope["type"] != "http":
             raise Hung("only HTTP is answered")
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         query = scope["query_string"]
         url = scope["path"] + ("?" + query.decode("latin-1") if query else "")
-        body = await _body(receive)
+        body = await whole_body(receive)
         if body is None:
             request = HttpRequest(scope["method"], url, headers)
-            text = "Request exceeds the maximum size"
-            complaint = Complaint("body_is_small_enough", text, 413, "request_too_large")
-            response = likely_codec(request).refuse(complaint, "0")
+            response = likely_codec(request).refuse(TOO_LARGE, "0")
         else:
             response = endpoint(HttpRequest(scope["method"], url, headers, body))
-        await _answer(response, send)
+        await answer(response, send)
 
     return app
 
 
-async def _lifespan(receive: Receive, send: Send) -> None:
+async def lifespan(receive: Receive, send: Send) -> None:
+    """Agree to start and to stop; returns when the server stops."""
     while True:
         message = await receive()
         await send({"type": f"{message['type']}.complete"})
@@ -58,7 +59,7 @@ async def _lifespan(receive: Receive, send: Send) -> None:
             return
 
 
-async def _body(receive: Receive) -> bytes | None:
+async def whole_body(receive: Receive) -> bytes | None:
     """The whole body; None where it is too large, which is told before it has all arrived."""
     message = await receive()
     body: bytes = message.get("body", b"")
@@ -77,9 +78,10 @@ async def _body(receive: Receive) -> bytes | None:
     return b"".join(chunks)
 
 
-async def _answer(response: HttpResponse, send: Send) -> None:
+async def answer(response: HttpResponse, send: Send) -> None:
+    """Send an answer, at its pace, up to where its connection goes away."""
     if response.headless:
-        _hang_up(response, send)
+        hang_up(response, send)
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.headers]
     if not response.streams and response.broken is None:
         headers.append((b"content-length", b"%d" % sum(map(len, response.chunks))))
@@ -94,10 +96,10 @@ async def _answer(response: HttpResponse, send: Send) -> None:
             await asyncio.sleep(delay)
             await send({"type": "http.response.body", "body": chunk, "more_body": broken or index < last})
     if broken:
-        _hang_up(response, send)
+        hang_up(response, send)
 
 
-def _hang_up(response: HttpResponse, send: Send) -> None:
+def hang_up(response: HttpResponse, send: Send) -> None:
     """Let the connection go, with a reset where that is wanted; the server sees an exception and closes it."""
     transport = getattr(getattr(send, "__self__", None), "transport", None)
     if transport is not None:

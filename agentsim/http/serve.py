@@ -14,10 +14,12 @@ from typing import TextIO
 from agentsim.errors import Problem, ScenarioError, UsageError
 from agentsim.http.environment import base_urls, for_subprocess
 from agentsim.http.provider import Settings
+from agentsim.http.replay import Replays
 from agentsim.http.server import Server
 from agentsim.http.sessions import Sessions
 from agentsim.scenario.load import load
 from agentsim.scenario.model import Scenario
+from agentsim.store.inputs import names_a_scenario
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 
@@ -59,28 +61,34 @@ def serve(
     *,
     off: Sequence[str] = (),
     real_time: bool = False,
+    lenient: bool | str | Sequence[str] = False,
     out: TextIO | None = None,
 ) -> int:
     """Serve scenarios on 127.0.0.1, until interrupted or until a command ends.
 
     Args:
-        path: of a scenario or a folder.
+        path: of a scenario, of a folder of them, or of a recording, which is only played to the requests that it holds.
         port: 0 takes a free one.
         command: run with the base-URL variables set; none: serve until interrupted.
         off: names of strictness rules to switch off; "all" for every one.
         real_time: whether the scenarios' `seconds` are waited for.
+        lenient: how a recording's requests are compared, as `agentsim.replay` takes it.
         out: where to say what is served, where no command owns standard output.
     Returns:
-        The exit status: the command's, or 0.
+        The exit status: the command's, or 0; 1 where the command ended well but asked something else than a recording holds.
     Raises:
-        ScenarioError, UsageError: bad files, port or command.
+        ScenarioError, TranscriptError, UsageError: bad files, port or command.
     """
+    if os.path.isfile(path) and not names_a_scenario(os.fspath(path)):
+        return _replay(
+            path, port, command, Settings(off=off, real_time=real_time, keep=False, tell=_tell), lenient, out
+        )
     scenarios = scenarios_at(path)
     settings = Settings(off=off, real_time=real_time, keep=False, tell=_tell)
     server = Server(Sessions(scenarios, settings), port)
     if command:
         with server:
-            return _run(command, {**os.environ, **for_subprocess(server.url, os.environ)})
+            return run_command(command, {**os.environ, **for_subprocess(server.url, os.environ)})
     print(_welcome(server.url, list(scenarios)), file=out or sys.stdout, flush=True)
     gc.freeze()  # what is loaded stays: collections need not look at it again
     with contextlib.suppress(KeyboardInterrupt):
@@ -92,7 +100,38 @@ def _tell(what: str) -> None:
     print(f"agentsim: {what}", file=sys.stderr, flush=True)
 
 
-def _run(command: Sequence[str], environment: dict[str, str]) -> int:
+def _replay(
+    path: str | os.PathLike[str],
+    port: int,
+    command: Sequence[str],
+    settings: Settings,
+    lenient: bool | str | Sequence[str],
+    out: TextIO | None,
+) -> int:
+    """Serve a recording. With a command: what it asked otherwise, or never asked, is told and makes a good exit status 1."""
+    from agentsim.store.importers import read
+
+    recording = read(os.fspath(path))
+    replays = Replays(recording, lenient, settings, again=not command)
+    server = Server(replays, port)
+    if not command:
+        print(_welcome(server.url, [Path(path).stem]), file=out or sys.stdout, flush=True)
+        with contextlib.suppress(KeyboardInterrupt):
+            server.run()
+        return 0
+    with server:
+        status = run_command(command, {**os.environ, **for_subprocess(server.url, os.environ)})
+    if not replays.now.failed and (missing := replays.now.missing):
+        _tell(missing)
+    return status or int(replays.now.failed or bool(replays.now.missing))
+
+
+def run_command(command: Sequence[str], environment: dict[str, str]) -> int:
+    """Run a command with an environment; returns its exit status, 128 + n where signal n ended it.
+
+    Raises:
+        UsageError: it can't be run.
+    """
     try:
         status = subprocess.run(list(command), env=environment, check=False).returncode
         return status if status >= 0 else 128 - status

@@ -27,19 +27,20 @@ class Server:
     Args:
         endpoint: answers the requests.
         port: of 127.0.0.1; 0 takes a free one.
+        app: an ASGI application in place of an endpoint.
     Raises:
         UsageError: the port is taken, or no server is installed.
     """
 
-    def __init__(self, endpoint: Endpoint, port: int = 0) -> None:
+    def __init__(self, endpoint: Endpoint | None, port: int = 0, *, app: Any = None) -> None:
         from agentsim.http.asgi import application
 
         uvicorn = _uvicorn()
         self._socket = _listen(port)
         self.port: int = self._socket.getsockname()[1]
         config = uvicorn.Config(
-            application(endpoint),
-            lifespan="off",
+            app if endpoint is None else application(endpoint),
+            lifespan="on" if app is not None else "off",
             log_config=None,
             log_level=60,
             access_log=False,

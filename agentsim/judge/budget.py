@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,24 +21,32 @@ class Need:
 
     Args:
         style: the style.
-        least: one least limit a run, None for a run that no limit lets finish.
+        least: least limit (None: no limit lets the run finish) -> number of runs; so it stays small however many runs there are.
         cut: how many runs the SDK's own default would have ended at its limit.
         percentile: what share of the runs (0 to 100) the answer is for.
         formula: the arithmetic of it, where it is one run's.
     """
 
     style: Style
-    least: tuple[int | None, ...]
+    least: Mapping[int | None, int]
     cut: int
     percentile: float
     formula: str = ""
 
     @property
+    def runs(self) -> int:
+        """How many runs there were."""
+        return sum(self.least.values())
+
+    @property
     def limit(self) -> int | None:
         """The least limit that lets the wanted share of the runs finish; None where there is none."""
-        known = sorted(n for n in self.least if n is not None)
-        wanted = max(1, math.ceil(len(self.least) * self.percentile / 100))
-        return known[wanted - 1] if wanted <= len(known) else None
+        wanted = max(1, math.ceil(self.runs * self.percentile / 100))
+        for limit, count in sorted((n, count) for n, count in self.least.items() if n is not None):
+            wanted -= count
+            if wanted <= 0:
+                return limit
+        return None
 
     def to_dict(self) -> dict[str, Any]:
         """What `budget --format json` prints for a style."""
@@ -48,8 +57,8 @@ class Need:
             "knob": self.style.knob,
             "least_limit": self.limit,
             "percentile": self.percentile,
-            "runs": len(self.least),
-            "unbounded": sum(n is None for n in self.least),
+            "runs": self.runs,
+            "unbounded": self.least.get(None, 0),
             "default": self.style.default,
             "default_cuts": self.cut,
             "formula": self.formula,
@@ -74,7 +83,7 @@ def budget(
     needs = []
     for style in styles:
         plays = [prepare(scenario, style, options=(options or {}).get(style.name)) for scenario in scenarios]
-        least = tuple(play.least_limit() for play in plays)
+        least = Counter(play.least_limit() for play in plays)
         cut = sum(play.result(DEFAULT).ended == "limit" for play in plays)
         needs.append(Need(style, least, cut, percentile, _formula(plays, style)))
     return needs

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from agentsim.core.events import Event, Fault, ModelFailed, ModelReplied, ModelRequested, RunStarted, ToolRun, ToolsRan
-from agentsim.core.messages import STOP_REASONS, Block, Message, Part, Reply, Text, ToolCall, ToolResult, Usage
+from agentsim.core.messages import STOP_REASONS, Block, Message, Part, Refusal, Reply, Text, ToolCall, ToolResult, Usage
 from agentsim.core.transcript import Transcript
 from agentsim.core.wires import parse
 from agentsim.store.recording import Conversation, Declared, Origin
@@ -42,6 +42,7 @@ def stop_reason(raw: str | None, blocks: Iterable[Block]) -> str | None:
             `end_turn`. So is the half that "completed" leaves open.
         blocks: of the reply.
     """
+    blocks = tuple(blocks)
     calls = any(type(block) is ToolCall for block in blocks)
     if not raw:
         return "tool_use" if calls else "end_turn"
@@ -50,6 +51,8 @@ def stop_reason(raw: str | None, blocks: Iterable[Block]) -> str | None:
     word = WORDS.get(raw, raw)
     if raw in ("completed", "complete", "eos") and calls:
         return "tool_use"
+    if word == "end_turn" and not calls and any(type(block) is Refusal for block in blocks):
+        return "refusal"  # OpenAI's wires say so by the part alone
     return word
 
 
@@ -118,6 +121,16 @@ class ConversationBuilder:
         """A message of the history that no request of the recording asked for."""
         self._flush()
         self.history.append(message)
+
+    def sent_back(self, message: Message, ids: Mapping[str, str]) -> None:
+        """The client sends the last reply back like this; `ids`: those that it gave the reply's calls -> the reply's own."""
+        if self._waiting or not self.history or self.history[-1].role != "assistant":
+            return
+        parts = [
+            replace(p, id=ids[p.id]) if isinstance(p, ToolCall) and ids.get(p.id, p.id) != p.id else p
+            for p in message.content
+        ]
+        self.history[-1] = Message("assistant", tuple(parts))
 
     @property
     def waiting(self) -> tuple[Part, ...]:

@@ -28,7 +28,7 @@ def read_input(path: str) -> Scenario | Recording:
         TranscriptError: it is neither a scenario nor a recording of a known kind.
     """
     _check(path)
-    if _names_a_scenario(path):
+    if names_a_scenario(path):
         from agentsim.scenario.load import load
 
         return load(path)
@@ -54,7 +54,7 @@ def scenarios_of_file(path: str) -> list[Scenario]:
     return played
 
 
-def _names_a_scenario(path: str) -> bool:
+def names_a_scenario(path: str) -> bool:
     """Whether the file's beginning has the key that every scenario must have, or looks like a mistyped one."""
     with open(path, "rb") as file:
         beginning = file.read(BEGINNING)

@@ -41,6 +41,7 @@ class Importer:
 #: Formats by name, in the order in which they are tried: the more telling shapes first. Value: where its Importer is.
 FORMATS = {
     "agentsim-transcript": "own_transcript:IMPORTER",
+    "agentsim-recording": "own_recording:IMPORTER",
     "claude-code": "claude_code:IMPORTER",
     "claude-stream-json": "claude_stream:IMPORTER",
     "claude-managed-agents": "managed_agents:IMPORTER",

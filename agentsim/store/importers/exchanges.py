@@ -13,10 +13,11 @@ import binascii
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
+from agentsim.core.events import Fault
 from agentsim.core.messages import Message, ToolResult
 from agentsim.store.importers import chat_messages, claude_messages, responses_items
 from agentsim.store.importers.blocks import as_dict, as_list, claude_parts, text_of
@@ -39,6 +40,7 @@ class Exchange:
         request, response: bodies: text, bytes, or a JSON value.
         status: of HTTP.
         headers: of the response, names in lower case.
+        broken: "end" or "reset" where the connection is known to have gone away in the middle, "client" where the client left.
     """
 
     method: str
@@ -47,6 +49,7 @@ class Exchange:
     status: int | None
     response: Any
     headers: Mapping[str, str] = field(default_factory=dict)
+    broken: str | None = None
 
     @property
     def host(self) -> str:
@@ -146,6 +149,8 @@ def _wire_of_request(body: dict[str, Any]) -> str | None:
 
 def _answers(exchange: Exchange, answer: Any, wire: str) -> list[Said] | None:
     status = exchange.status
+    if exchange.broken is not None:
+        return [_broken(exchange, answer, wire)]
     if status is not None and status >= 400:
         return [Said(fault=error_of(answer, status, _seconds(exchange.headers.get("retry-after"))))]
     if isinstance(answer, list) and answer and all(isinstance(event, dict) for event in answer):
@@ -159,6 +164,20 @@ def _answers(exchange: Exchange, answer: Any, wire: str) -> list[Said] | None:
     if answer.get("error") or answer.get("type") == "error":
         return [Said(fault=error_of(answer, status))]
     return None
+
+
+def _broken(exchange: Exchange, answer: Any, wire: str) -> Said:
+    """What arrived before the connection went away."""
+    how = "reset" if exchange.broken == "reset" else "end"
+    if exchange.status is None:
+        return Said(fault=Fault(None, disconnect=how))
+    last = ((said_in(answer, wire) if isinstance(answer, list) else []) or [Said()])[-1]
+    if last.fault is not None:
+        last.fault = replace(last.fault, disconnect=how) if last.fault.disconnect else last.fault
+        return last
+    if exchange.broken == "client" and last.raw:  # it had all it wanted, and did not wait for the stream's end
+        return last
+    return last.broken("api_error", "", how)
 
 
 def _seconds(value: str | None) -> float | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentsim.core.events import Fault
-from agentsim.core.messages import Block, Refusal, Reply, Text, Usage
+from agentsim.core.messages import Block, Refusal, Reply, Text, Thinking, Usage
 from agentsim.store.building import stop_reason
 from agentsim.store.importers import chat_messages, responses_items
 from agentsim.store.importers.blocks import as_dict, as_list, claude_parts, reply_blocks, text_of, usage
@@ -119,7 +119,10 @@ def _responses(body: dict[str, Any]) -> Said:
 
 def _chat(body: dict[str, Any]) -> Said:
     choice = as_dict(as_list(body.get("choices"))[0]) if as_list(body.get("choices")) else {}
-    blocks = chat_messages.reply_blocks(as_dict(choice.get("message")))
+    message = as_dict(choice.get("message"))
+    blocks = chat_messages.reply_blocks(message)
+    if message.get("content") == "" and not message.get("refusal"):  # an empty text is not the same as none (null)
+        blocks.insert(sum(isinstance(block, Thinking) for block in blocks), Text(""))
     raw = text_of(choice.get("finish_reason"))
     answer = Said(blocks, raw, usage(body.get("usage")), text_of(body.get("id")) or None)
     if raw == "content_filter" and not any(isinstance(block, Refusal) for block in blocks):

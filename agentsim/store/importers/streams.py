@@ -272,7 +272,7 @@ class _ChatStream:
 
     def finish(self) -> Said:
         message = {
-            "content": "".join(self.text),
+            "content": "".join(self.text) if self.text else None,
             "refusal": "".join(self.refusal),
             "reasoning": "".join(self.thoughts),
             "tool_calls": list(self.calls.values()),

@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agentsim.core.history import join
-from agentsim.core.messages import Message, Part, Refusal, Reply, Text, ToolCall, ToolResult
+from agentsim.core.messages import Message, Part, RedactedThinking, Refusal, Reply, Text, Thinking, ToolCall, ToolResult
 from agentsim.store.building import ConversationBuilder
 from agentsim.store.importers.said import Said
 from agentsim.store.recording import Conversation
 
 if TYPE_CHECKING:
     from agentsim.store.importers.exchanges import Asked
+
+
+#: What many clients do not send back.
+_UNSAID = (Thinking, RedactedThinking)
 
 
 class _Thread:
@@ -26,6 +30,11 @@ class _Thread:
         self.reply: Reply | None = None
         self.failed = False
         self.open: set[str] = set()
+
+    @property
+    def silent(self) -> bool:
+        """Whether the last answer had nothing in it to come back: what the user says next stands behind his last words."""
+        return self.failed or (self.reply is not None and all(isinstance(b, _UNSAID) for b in self.reply.blocks))
 
     def took(self, said: Said, place: int) -> None:
         """The answer to the request that went out."""
@@ -109,10 +118,13 @@ class Threads:
             return None
         thread = max(reversed(found), key=lambda t: len(t.sent))
         rest = messages[len(thread.sent) :]
-        if thread.sent[-1:] and thread.sent[-1].role == "assistant":
-            rest = [messages[len(thread.sent) - 1], *rest]
+        if len(messages[len(thread.sent) - 1].content) > len(thread.sent[-1].content):
+            grown = messages[len(thread.sent) - 1]
+            rest = [Message(grown.role, grown.content[len(thread.sent[-1].content) :]), *rest]
         if rest and rest[0].role == "assistant" and thread.reply is not None and not thread.failed:
             names = _names(rest[0], thread.reply)
+            if thread.reply.blocks:
+                thread.builder.sent_back(rest[0], names)
             rest = rest[1:]
         else:
             names = {}
@@ -175,7 +187,14 @@ def _tail(messages: list[Message]) -> list[Message]:
 
 def _continues(thread: _Thread, messages: list[Message], essence: list[Essence]) -> bool:
     sent = thread.sent
-    if not sent or len(messages) < len(sent) or not all(map(_alike, thread.essence, essence)):
+    if not sent or len(messages) < len(sent):
+        return False
+    if thread.silent and sent[-1].role == "user":
+        last = messages[len(sent) - 1]
+        begins = last.role == "user" and last.content[: len(sent[-1].content)] == sent[-1].content
+        if begins and all(map(_alike, thread.essence[:-1], essence)):
+            return True
+    if not all(map(_alike, thread.essence, essence)):
         return False
     if len(messages) == len(sent):
         grown = sent[-1].role == "assistant" and len(messages[-1].content) > len(sent[-1].content)

@@ -1,0 +1,68 @@
+"""`agentsim record`."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from agentsim.cli.common import echo_json, format_option
+
+if TYPE_CHECKING:
+    from agentsim.http.record import Recorder
+
+
+@click.command("record")
+@click.argument("command_", metavar="-- COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.option(
+    "-o", "--output", default="recording.yaml", show_default=True, metavar="FILE",
+    help="The scenario; FILE.http.jsonl (the traffic) and FILE.transcript.jsonl stand beside it.",
+)  # fmt: skip
+@click.option(
+    "--upstream", multiple=True, metavar="[NAME=]URL",
+    help="Where requests go; of one provider: anthropic=, openai= or gemini=. Default: the base-URL variables, else the provider.",
+)  # fmt: skip
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Of 127.0.0.1; default: a free one.")
+@click.option("--force", is_flag=True, help="Replace a recording that exists.")
+@format_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    command_: tuple[str, ...],
+    output: str,
+    upstream: tuple[str, ...],
+    port: int,
+    force: bool,
+    format_: str,
+) -> None:
+    """Run COMMAND, pass its requests through to the provider, and keep them as a scenario and a transcript.
+
+    Every exchange is written when it is finished, without keys and cookies. The exit status is COMMAND's.
+    """
+    from agentsim.http.forward import upstreams
+    from agentsim.http.record import Recorder
+    from agentsim.http.recording import record
+
+    targets = upstreams(upstream, os.environ)
+    recorder = Recorder(output, replace=force)
+    click.echo(f"recording to {recorder.files.part}", err=True)
+    status = record(recorder, targets, command_, port=port, tell=lambda text: click.echo(text, err=True))
+    written = recorder.finish()
+    if format_ == "json":
+        files = [str(path) for path in written]
+        echo_json({"status": status, "exchanges": recorder.kept, "passed": recorder.passed, "files": files}, err=True)
+    else:
+        _tell(recorder, [str(path) for path in written])
+    ctx.exit(status)
+
+
+def _tell(recorder: Recorder, written: list[str]) -> None:
+    """What was kept; on standard error, because standard output is the command's."""
+    count = f"{recorder.kept} exchange{'' if recorder.kept == 1 else 's'}"
+    other = f", {recorder.passed} other requests passed through" if recorder.passed else ""
+    click.echo(f"{count} kept{other}", err=True)
+    if not written:
+        click.echo("nothing was written: the command asked no model through the base-URL variables", err=True)
+    for path in written:
+        click.echo(f"  {path}", err=True)

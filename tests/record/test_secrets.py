@@ -1,0 +1,140 @@
+"""Keys and cookies can't be written: not from headers, not from bodies, not in pieces."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentsim.store.httplog import line_of
+from agentsim.store.secrets import Secrets, secret_values
+from agentsim.wire.base import HttpRequest
+
+#: Made up, each in the shape of its kind; put together here, so that no scanner takes this file for a leak.
+SECRETS = {
+    "Anthropic": "sk-ant-" + "api03-AbCdEfGhIjKlMnOp",
+    "OpenAI": "sk-" + "proj-AbCdEfGh12345678ijkl",
+    "OpenAI, old": "sk-" + "abcdefghij0123456789ABCD",
+    "Google": "AIza" + "SyA1234567890abcdefghijklmnopqrstuv",
+    "GitHub": "ghp_" + "A1b2" * 9,
+    "GitHub, fine": "github_pat_" + "A1b2" * 8,
+    "GitLab": "glpat-" + "A1b2" * 6,
+    "Slack": "xoxb-" + "123456789012-abcdefghijkl",
+    "AWS": "AKIA" + "ABCDEFGH12345678",
+    "Hugging Face": "hf_" + "AbCd" * 9,
+    "Groq": "gsk_" + "AbCd1" * 9,
+    "Stripe": "sk_live_" + "AbCd" * 6,
+    "npm": "npm_" + "A1b2" * 9,
+    "web token": "eyJhbGciOiJI.eyJzdWIiOiIx.AbCdEfGhIjKl",
+    "bearer": "Bearer " + "abcdefghij0123456789",
+    "private key": "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nabc\n-----END RSA PRIVATE KEY-----",
+}
+
+
+def written(request: HttpRequest, body: bytes = b"{}", headers: Any = (), secrets: Secrets | None = None) -> str:
+    return line_of(1, request, 200, headers, body, None, secrets or Secrets()).decode()
+
+
+def stream(*texts: str) -> bytes:
+    events = [
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}} for text in texts
+    ]
+    return "".join(f"event: content_block_delta\ndata: {json.dumps(event)}\n\n" for event in events).encode()
+
+
+def said_in(line: str) -> str:
+    body = json.loads(line)["response"]["body"]
+    found = [json.loads(each[6:]) for each in body.split("\n") if each.startswith("data: ")]
+    return "".join(event["delta"]["text"] for event in found)
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_known_shape_is_replaced_wherever_it_stands(name: str) -> None:
+    secret = SECRETS[name]
+    text = f"the key is {secret}, keep it"
+    body = {"messages": [{"role": "user", "content": [{"text": text}]}], secret: 1}
+    line = written(
+        HttpRequest("POST", "/v1/messages", {}, json.dumps(body).encode()), json.dumps({"a": [text]}).encode()
+    )
+    assert json.dumps(secret)[1:-1] not in line
+    assert "removed], keep it" in line
+
+
+@pytest.mark.parametrize("name", SECRETS)
+@pytest.mark.parametrize("size", [1, 3, 7])
+def test_a_secret_that_is_streamed_in_pieces_is_replaced(name: str, size: int) -> None:
+    text = f"it is {SECRETS[name]} so."
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    said = said_in(written(HttpRequest("POST", "/v1/messages"), stream(*pieces)))
+    assert SECRETS[name] not in said
+    assert said.startswith("it is [")
+    assert said.endswith("removed] so.")
+
+
+def test_a_stream_without_a_secret_is_written_byte_for_byte() -> None:
+    body = b'event: a\r\ndata: {"type": "x",  "delta": {"text": "\\u00e9 sk-"}}\r\n\r\n: ping\n\ndata: [DONE]\n\n'
+    assert json.loads(written(HttpRequest("POST", "/"), body))["response"]["body"].encode() == body
+
+
+def test_headers_are_written_by_an_allow_list() -> None:
+    headers = {
+        "authorization": "Bearer topsecret-1", "x-api-key": "topsecret-2", "cookie": "session=topsecret-3; a=b",
+        "x-anything": "topsecret-4", "openai-organization": "topsecret-5", "content-type": "application/json",
+    }  # fmt: skip
+    answer = [("Set-Cookie", "id=topsecret-6"), ("x-request-id", "topsecret-7"), ("Content-Type", "application/json")]
+    line = written(HttpRequest("POST", "/v1/messages", headers, b"{}"), headers=answer)
+    assert "topsecret" not in line
+    assert json.loads(line)["request"]["headers"] == {"content-type": "application/json"}
+
+
+@pytest.mark.parametrize("header", ["authorization", "x-api-key", "x-goog-api-key", "api-key", "cookie"])
+def test_a_key_is_removed_from_bodies_too_whatever_it_looks_like(header: str) -> None:
+    value = {"authorization": "Bearer plainwords", "cookie": "sid=plainwords"}.get(header, "plainwords")
+    body = json.dumps({"input": "echo plainwords"}).encode()
+    assert "plainwords" not in written(HttpRequest("POST", "/v1/responses", {header: value}, body), body)
+
+
+def test_a_key_in_the_url_is_not_written() -> None:
+    line = written(
+        HttpRequest("POST", "https://user:pw123456@host.test/v1beta/models/m:generateContent?key=plainwords&alt=sse")
+    )
+    assert "plainwords" not in line
+    assert "pw123456" not in line
+    assert json.loads(line)["request"]["url"] == "https://host.test/v1beta/models/m:generateContent?alt=sse"
+
+
+def test_values_of_secret_variables_are_removed() -> None:
+    environment = {
+        "DB_PASSWORD": "correct horse",
+        "MY_API_KEY": "battery staple",
+        "HOME": "/home/somebody",
+        "X_TOKEN": "short",
+    }
+    secrets = Secrets(secret_values(environment))
+    assert secrets.hidden("correct horse, battery staple, /home/somebody, short") == (
+        "[secret removed], [secret removed], /home/somebody, short"
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["sk-learn and scikit-learn", "ask-me-anything-about-it-please", "a hf_ token", "https://a.test/b:c@d"]
+)
+def test_words_that_only_look_like_keys_stay(text: str) -> None:
+    assert Secrets().hidden(text) == text
+
+
+@given(st.lists(st.sampled_from(["a", "kéy ", *SECRETS.values()]), max_size=5), st.integers(1, 9))
+def test_pieces_say_together_what_the_whole_text_says(parts: list[str], size: int) -> None:
+    text = " ".join(parts)
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    hidden = Secrets().in_pieces(pieces)
+    assert len(hidden) == len(pieces)
+    assert "".join(hidden) == Secrets().hidden(text)
+
+
+def test_half_a_character_can_be_written() -> None:
+    line = written(HttpRequest("POST", "/", {}, b'{"input": "\\ud800"}'))
+    assert json.loads(line)["request"]["body"] == {"input": "\ud800"}
