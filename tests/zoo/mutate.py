@@ -40,7 +40,7 @@ def places(tree: ast.Module, name: str) -> Iterator[tuple[ast.AST, str]]:
     found = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
     for method in (node for node in found.body if isinstance(node, ast.FunctionDef)):
         for node in ast.walk(method):
-            if isinstance(node, ast.Compare) or isinstance(node, ast.BoolOp):
+            if isinstance(node, ast.Compare | ast.BoolOp):
                 yield node, "flip"
             elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
                 yield node, "drop not"
