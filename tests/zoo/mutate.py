@@ -4,6 +4,10 @@
 
 Each mutant is one small change of a careful loop. A mutant that behaves like the original on every scenario of the catalogue
 is not counted; of the others it counts how many a loop rule catches, and the survivors are printed.
+
+Of the Claude loop 73 of 86 are caught. What survives keeps every rule: nine change whether, how often or in what words an empty reply
+is asked again, or end on it at once, which a loop is free to do; two return the text of a reply that stopped for a tool and calls none, which
+no rule forbids; two misspell a key of a result that the strict provider does not miss (`content`, `is_error` beside an error's text).
 """
 
 from __future__ import annotations
