@@ -23,6 +23,11 @@ class AgentsimError(Exception):
     """Any error that agentsim raises on purpose."""
 
 
+def _one_line(text: str) -> str:
+    """The text with everything escaped that would break the line or steer a terminal: it quotes files of strangers."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One mistake in a file.
@@ -80,7 +85,7 @@ class TranscriptError(AgentsimError):
     def __init__(self, message: str, *, file: str = "", line: int = 0) -> None:
         self.file, self.line = file, line
         where = f"{file}:{line}: " if file and line else f"{file}: " if file else ""
-        super().__init__(where + message)
+        super().__init__(_one_line(where + message))
 
 
 class UsageError(AgentsimError):

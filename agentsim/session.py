@@ -304,8 +304,9 @@ class Sim:
         if not errors:
             return
         first = errors[0]
-        for other in errors[1:]:
-            first.add_note(f"and then: {other}")
+        for other in dict.fromkeys(str(error) for error in errors[1:]):
+            if other != str(first):
+                first.add_note(f"and then: {other}")
         raise first from cause
 
 

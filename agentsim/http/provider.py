@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from agentsim.core.events import Event, Fault, ModelFailed, ModelReplied, ModelRequested, RunStarted
+from agentsim.core.events import Event, Fault, ModelFailed, ModelReplied, ModelRequested, OutOfScript, RunStarted
 from agentsim.core.messages import Message, Reply, ServerCall, ServerResult
 from agentsim.drive.clock import arrival
 from agentsim.errors import AgentsimError, ScriptError, ScriptExhausted, UnscriptedRequest
@@ -160,7 +160,7 @@ class Provider:
                 self._note_refusal(number, refused.complaint)
                 return codec.refuse(refused.complaint, tag)
             except AgentsimError as error:
-                self._blame(error)
+                self._blame(error, exchange.agent)
                 return codec.refuse(Complaint("harness", f"agentsim: {error}"), tag)
             except Exception as error:  # a mistake of ours must not look like one of the client's
                 self._blame(error)
@@ -181,8 +181,11 @@ class Provider:
     def _tag(self, number: int) -> str:
         return f"{self.prefix}{number}"
 
-    def _blame(self, error: Exception) -> None:
+    def _blame(self, error: Exception, agent: str | None = None) -> None:
         self.errors.append(error)
+        if self.settings.keep and type(self.events[-1]) is ModelRequested:
+            failed = ModelFailed(Fault(400, "invalid_request_error", str(error)))
+            self.events.append(OutOfScript(agent) if isinstance(error, ScriptExhausted) else failed)
         if self.settings.tell is not None:
             self.settings.tell(f"{self.scenario.name}: {error}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import subprocess
 import sys
@@ -81,6 +82,7 @@ def serve(
         with server:
             return _run(command, {**os.environ, **for_subprocess(server.url, os.environ)})
     print(_welcome(server.url, list(scenarios)), file=out or sys.stdout, flush=True)
+    gc.freeze()  # what is loaded stays: collections need not look at it again
     with contextlib.suppress(KeyboardInterrupt):
         server.run()
     return 0

@@ -12,6 +12,7 @@ from agentsim.core.actions import Action, Given, ToRun
 from agentsim.core.coerce import from_text, strip_unknown
 from agentsim.core.events import Event, ToolRun
 from agentsim.core.messages import Message, Part, RedactedThinking, Text, Thinking, ToolCall, ToolResult
+from agentsim.core.run import Run
 from agentsim.core.wires import Seen, SeenCall
 from agentsim.styles._claude_agents import run_agent
 from agentsim.styles._claude_permission import Verdict, ask_person, judge, refuse
@@ -250,3 +251,13 @@ def send_back(talk: Talk, seen: Seen) -> set[str]:
         talk.run.history.append(Message("assistant", (*others, *calls.values())))
     talk.ids.update(calls)
     return set(calls)
+
+
+def answer_all(run: Run) -> None:
+    """Calls in the history that nobody answered get an error for a result, so that the API takes it."""
+    answered = {part.call_id for message in run.history for part in message.content if isinstance(part, ToolResult)}
+    for at in range(len(run.history) - 1, -1, -1):
+        lost = [part.id for part in run.history[at].content if isinstance(part, ToolCall) and part.id not in answered]
+        if lost:
+            results = Message("user", tuple([ToolResult(call_id, MISSING, is_error=True) for call_id in lost]))
+            run.rewrite(at + 1, [results, *run.history[at + 1 :]])

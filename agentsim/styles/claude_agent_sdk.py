@@ -43,7 +43,7 @@ from agentsim.styles._claude_compact import compact
 from agentsim.styles._claude_options import JS, PYTHON, configure
 from agentsim.styles._claude_retry import CliRetry, too_long, whole_blocks
 from agentsim.styles._claude_talk import OUTPUT_ATTEMPTS, STOP_BLOCKS, Entry, Talk
-from agentsim.styles._claude_tools import Round, send_back, tool_round
+from agentsim.styles._claude_tools import Round, answer_all, send_back, tool_round
 
 CUTS = 3
 RESUME = "Output token limit hit. Resume directly — no apology, no recap of what you were doing."
@@ -66,6 +66,7 @@ def session(run: Run, entry: Entry) -> Turn:
     talk = Talk(run, entry, agent)
     if talk.options.budget is not None and talk.options.budget <= 0:
         return ends.refused_budget(talk)
+    answer_all(run)
     outcome = yield from agent(talk)
     while outcome.ended not in ("aborted", "approval", "cost"):
         report = yield from next_report(talk)

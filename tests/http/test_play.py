@@ -21,6 +21,7 @@ import openai
 import pytest
 import respx
 
+from agentsim.core.events import OutOfScript
 from agentsim.errors import (
     CannotExpress,
     RuleBroken,
@@ -74,6 +75,7 @@ def test_too_many_requests_are_told_as_what_they_are() -> None:
             say(client)
             say(client)
     assert isinstance(told.value.__cause__, anthropic.BadRequestError)
+    assert type(sim.transcript[-1]) is OutOfScript
 
 
 def test_an_agent_that_swallows_the_error_does_not_hide_it() -> None:

@@ -89,10 +89,20 @@ def _block(entry: Mapping[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_measured_script_can_be_written(family: str) -> None:
     for case in scripts("" if family == "shared" else family).values():
+        if _is_of_several(case):
+            played = scenario_of(case)
+            assert [_bare(e) for e in loads(dumps(played)).script] == [_bare(e) for e in played.script], case["id"]
+            continue
         written = json.loads(json.dumps(document_of(case)))
         scenario = loads(written, case["id"])
         assert loads(dumps(scenario)) == scenario, case["id"]
         assert [_bare(e) for e in scenario.script] == [_bare(e) for e in scenario_of(case).script], case["id"]
+
+
+def _is_of_several(case: Mapping[str, Any]) -> bool:
+    """Whether it has several agents, or calls the SDK's own output tool: then it is written from the scenario."""
+    calls = [call for reply in case["replies"] for call in reply.get("calls", [])]
+    return "agents" in case or any(call["name"] == "OUTPUT" for call in calls)
 
 
 def _bare(entry: Any) -> Any:

@@ -194,6 +194,11 @@ def mutated(draw: st.DrawFn) -> bytes:
     return bytes(data)
 
 
+def test_control_characters_of_a_file_do_not_reach_the_terminal():
+    with pytest.raises(TranscriptError, match=r"the keys \\x1e\\x1b\[2J"):
+        read(b'{"\\u001e\\u001b[2J": null}\n{"a": 1}\n')
+
+
 @given(mutated())
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_mutated_recording_is_read_or_refused(data: bytes) -> None:

@@ -225,6 +225,13 @@ def test_of_one_id_both_calls_run_and_only_the_first_goes_back():
     assert ([r.input["key"] for r in run.tool_runs], told(run)) == (["a", "b"], ["value of a"])
 
 
+def test_calls_of_the_history_that_nobody_answered_get_an_error():
+    history = "messages: [{user: hi}, {assistant: {tool_use: {lookup: {key: a}}}}, {user: well}]"
+    run = played(JS, "- text: done", more=history)
+    assert requests_of(run)[0][2] == "user:tool_result(call_1)!+text"
+    assert run.refused_requests == []
+
+
 @pytest.mark.parametrize(("style", "given"), [(JS, {"key": "a"}), (QUERY, {"key": "a", "more": 1})])
 def test_keys_that_a_schema_does_not_name_reach_a_tool_in_python_only(style, given):
     assert played(style, "- tool_use: {lookup: {key: a, more: 1}}\n- text: done").tool_runs[0].input == given
