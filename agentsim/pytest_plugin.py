@@ -38,7 +38,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="record scenarios from the real provider: once (where the file is missing), new (that, and where its replies "
         "run out), all (always); default: none",
     )
-    group.addoption("--agentsim-report", metavar="FILE", default=None, help="write the transcripts of the session to this page")
+    group.addoption(
+        "--agentsim-report", metavar="FILE", default=None, help="write the transcripts of the session to this page"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -142,7 +144,9 @@ def sim(request: pytest.FixtureRequest) -> Iterator[Sim]:
     """The marker's scenario, playing: requests of this process are answered from it. A Sim, as `agentsim.play` gives it."""
     marker = request.node.get_closest_marker("agentsim")
     if marker is None:
-        raise pytest.UsageError('a test with the fixture `sim` names its scenario: @pytest.mark.agentsim("refund.yaml")')
+        raise pytest.UsageError(
+            'a test with the fixture `sim` names its scenario: @pytest.mark.agentsim("refund.yaml")'
+        )
     source = getattr(request, "param", None)
     if source is None:
         sources = _sources(marker, request.config)

@@ -107,7 +107,9 @@ class Recorder(Sim):
     def _tool(self, offer: Offer) -> ToolSpec:
         outputs = self.results.get(offer.name) or [""]
         outcomes = tuple(ToolOutcome("returns", output) for output in outputs)
-        return ToolSpec(offer.name, description=offer.description, schema=offer.schema, outcomes=outcomes, server=offer.server)
+        return ToolSpec(
+            offer.name, description=offer.description, schema=offer.schema, outcomes=outcomes, server=offer.server
+        )
 
 
 def forwarded(request: HttpRequest) -> HttpResponse:

@@ -184,7 +184,9 @@ def tool_calls(
     if unfit and specs:
         kinds.append(names.map(lambda name: ToolCall("", name, '{"wrong": 5}')))
     if unreadable and specs:
-        kinds.append(st.builds(lambda name, raw: ToolCall("", name, raw), names, st.sampled_from(['{"a": ', "", "[1", "nope"])))
+        kinds.append(
+            st.builds(lambda name, raw: ToolCall("", name, raw), names, st.sampled_from(['{"a": ', "", "[1", "nope"]))
+        )
     return st.one_of(kinds)
 
 
@@ -207,7 +209,9 @@ def replies(
     # A call that the provider left open would need its result in the next reply, or no request could follow.
     search: tuple[Block, ...] = (ServerCall("", "web_search", '{"query": "a"}'), ServerResult("", []))
     kinds.append(st.just(Reply((), "end_turn")))
-    kinds.append(st.builds(lambda blocks, more: Reply((*blocks, *more), "pause_turn"), text, st.sampled_from([(), search])))
+    kinds.append(
+        st.builds(lambda blocks, more: Reply((*blocks, *more), "pause_turn"), text, st.sampled_from([(), search]))
+    )
     return st.one_of(kinds)
 
 

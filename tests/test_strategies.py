@@ -79,8 +79,13 @@ def test_a_failure_shrinks_to_the_smallest_script():
         return any(verdict.failed for verdict in judge(sim.case(), ["cut_call_gets_an_error_result_or_none"]))
 
     tools = strategies.replies(CLAUDE_TOOLS).map(
-        lambda reply: reply if reply.stop_reason != "max_tokens" else type(reply)(
-            tuple(ToolCall("", "lookup", '{"key": "a"}') if isinstance(b, ToolCall) else b for b in reply.blocks), "max_tokens"
+        lambda reply: (
+            reply
+            if reply.stop_reason != "max_tokens"
+            else type(reply)(
+                tuple(ToolCall("", "lookup", '{"key": "a"}') if isinstance(b, ToolCall) else b for b in reply.blocks),
+                "max_tokens",
+            )
         )
     )
     found = find(strategies.scenarios(CLAUDE_TOOLS, entries=tools), runs_a_cut_call)

@@ -79,7 +79,9 @@ def _name(target: str | Sequence[str]) -> str:
 def _rows(stem: str, played: Played, rules: Sequence[Rule]) -> list[Row]:
     said = {verdict.rule: verdict for verdict in played.verdicts}
     rows = []
-    told = any(verdict.failed and stem in rule.scenarios for rule in rules if (verdict := said.get(rule.name)) is not None)
+    told = any(
+        verdict.failed and stem in rule.scenarios for rule in rules if (verdict := said.get(rule.name)) is not None
+    )
     for rule in rules:
         own = stem in rule.scenarios
         verdict = said.get(rule.name, Verdict(rule.name, NOT_APPLICABLE))

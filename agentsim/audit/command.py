@@ -72,9 +72,7 @@ class _Process:
         self, words: list[str], environment: dict[str, str], out: IO[bytes], err: IO[bytes], given: IO[bytes]
     ) -> subprocess.Popen[bytes]:
         try:
-            return subprocess.Popen(
-                words, stdin=given, stdout=out, stderr=err, env=environment, start_new_session=True
-            )
+            return subprocess.Popen(words, stdin=given, stdout=out, stderr=err, env=environment, start_new_session=True)
         except OSError as error:
             raise CommandError(f"{words[0]!r} can't be run: {error.strerror}") from error
 

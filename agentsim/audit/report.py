@@ -66,7 +66,10 @@ class Report:
             elif result == NOT_APPLICABLE and (why := self._why(rule)):
                 yield f"{'':<15}  {why}"
         yield ""
-        counts = {word: sum(self.result(rule.name) == word for rule in self.rules) for word in (PASSED, FAILED, NOT_APPLICABLE)}
+        counts = {
+            word: sum(self.result(rule.name) == word for rule in self.rules)
+            for word in (PASSED, FAILED, NOT_APPLICABLE)
+        }
         yield f"{counts[PASSED]} passed, {counts[FAILED]} failed, {counts[NOT_APPLICABLE]} not applicable"
 
     def _failures(self, rule: Rule) -> Iterator[str]:

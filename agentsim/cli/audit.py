@@ -26,17 +26,27 @@ def _progress(stem: str, number: int, count: int) -> None:
 )
 @click.option("--rule", "rules", multiple=True, metavar="NAME", help="Look at this rule only; may be given again.")
 @click.option(
-    "--fail-on", "fail_on", multiple=True, metavar="RULE", help="Exit with 1 only where this rule failed; 'none' for never."
+    "--fail-on",
+    "fail_on",
+    multiple=True,
+    metavar="RULE",
+    help="Exit with 1 only where this rule failed; 'none' for never.",
 )
 @click.option("--tool", "tools", multiple=True, metavar="NAME", help="Call this tool only: tools have side effects.")
 @click.option("--result", metavar="MODULE:FUNCTION", help="Says of what the target returned whether it is an answer.")
-@click.option("--deadline", type=click.FloatRange(0.1), default=30.0, show_default=True, help="Seconds for one scenario.")
-@click.option("--max-calls", type=click.IntRange(2), default=100, show_default=True, help="Stop a run after so many requests.")
+@click.option(
+    "--deadline", type=click.FloatRange(0.1), default=30.0, show_default=True, help="Seconds for one scenario."
+)
+@click.option(
+    "--max-calls", type=click.IntRange(2), default=100, show_default=True, help="Stop a run after so many requests."
+)
 @click.option("--limit", type=LIMIT, default=None, help="Model calls that the target's own limit allows.")
 @click.option("--prompt", help="What the agent is asked, in place of the catalogue's prompt.")
 @click.option("--allow-host", "hosts", multiple=True, metavar="HOST", help="A host that the target may reach.")
 @click.pass_context
-def command(ctx: click.Context, /, target: tuple[str, ...], format_: str, fail_on: tuple[str, ...], **given: Any) -> None:
+def command(
+    ctx: click.Context, /, target: tuple[str, ...], format_: str, fail_on: tuple[str, ...], **given: Any
+) -> None:
     """Play the catalogue of awkward replies to an agent, and report rule by rule.
 
     TARGET is module:callable (it takes a prompt; sync or async). Behind `--` it is a command in any language: it gets
@@ -75,4 +85,8 @@ def command(ctx: click.Context, /, target: tuple[str, ...], format_: str, fail_o
 def _is_callable(word: str) -> bool:
     """Whether a word names a callable, rather than being a command of one word."""
     module, colon, path = word.partition(":")
-    return bool(colon) and "/" not in module and all(part.isidentifier() for part in (*module.split("."), *path.split(".")))
+    return (
+        bool(colon)
+        and "/" not in module
+        and all(part.isidentifier() for part in (*module.split("."), *path.split(".")))
+    )

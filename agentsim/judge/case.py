@@ -98,7 +98,9 @@ class Exchange:
         tail = self.tail()
         ids = {call.id for call in self.calls}
         holding = [
-            index for index, message in enumerate(tail) if any(type(p) is ToolCall and p.id in ids for p in message.content)
+            index
+            for index, message in enumerate(tail)
+            if any(type(p) is ToolCall and p.id in ids for p in message.content)
         ]
         if not holding:
             return tail

@@ -66,7 +66,10 @@ def test_fail_on_says_which_rules_count():
         (["tests.zoo.careful:CAREFUL"], "can't be called"),
         (["tests.zoo.careful:claude", "--rule", "pause_is_resumed"], "did you mean 'pause_is_resumed_unchanged'?"),
         (["--", "no-such-command-anywhere"], "can't be run"),
-        (["--rule", "refusal_is_no_answer", "--", sys.executable, "-c", "print('hello')"], "sent no request to a model"),
+        (
+            ["--rule", "refusal_is_no_answer", "--", sys.executable, "-c", "print('hello')"],
+            "sent no request to a model",
+        ),
     ],
 )
 def test_bad_usage_is_a_message_and_exit_status_2(arguments, message):
@@ -75,7 +78,7 @@ def test_bad_usage_is_a_message_and_exit_status_2(arguments, message):
     assert message in done.stderr
 
 
-MISBEHAVING = '''
+MISBEHAVING = """
 import os, subprocess, sys, time
 import anthropic
 
@@ -106,7 +109,7 @@ def leaks(prompt):
     reply = ask(prompt)
     subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)  # leaked-by-the-agent"])
     return reply.content[0].text
-'''
+"""
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +135,12 @@ def test_a_target_that_misbehaves_is_stopped_and_reported_and_later_rules_still_
     done = agentsim("audit", f"bad_agent:{name}", *rules, *options, cwd=folder)
     assert done.returncode in (0, 1), done.stderr
     data = json.loads(done.stdout)
-    assert {row["scenario"] for row in data["rules"]} >= {"refusal", "refusal_for_ever", "stop_sequence", "endless_calls"}
+    assert {row["scenario"] for row in data["rules"]} >= {
+        "refusal",
+        "refusal_for_ever",
+        "stop_sequence",
+        "endless_calls",
+    }
     assert any(detail in row["detail"] for row in data["rules"]), data["rules"]
 
 
@@ -142,7 +150,7 @@ def test_what_a_target_leaves_behind_is_ended_with_it(folder):
     assert "leaked-by-the-agent" not in left
 
 
-COMMAND = '''
+COMMAND = """
 import anthropic, sys
 
 client = anthropic.Anthropic()
@@ -150,7 +158,7 @@ reply = client.messages.create(
     model="m", max_tokens=9, messages=[{"role": "user", "content": sys.argv[-1]}],
     tools=[{"name": "lookup", "input_schema": {"type": "object", "properties": {}}}])
 print("".join(block.text for block in reply.content if block.type == "text"))
-'''
+"""
 
 
 def test_a_command_is_judged_by_its_output_and_exit_status(tmp_path):
@@ -176,6 +184,8 @@ def test_an_object_is_classified_by_the_users_function(tmp_path):
     (tmp_path / "wrapped_agent.py").write_text(source, "utf-8")
     rule = ("--rule", "stop_sequence_is_an_answer", "--format", "json")
     plain = json.loads(agentsim("audit", "wrapped_agent:run", *rule, cwd=tmp_path).stdout)
-    told = json.loads(agentsim("audit", "wrapped_agent:run", *rule, "--result", "wrapped_agent:kind", cwd=tmp_path).stdout)
+    told = json.loads(
+        agentsim("audit", "wrapped_agent:run", *rule, "--result", "wrapped_agent:kind", cwd=tmp_path).stdout
+    )
     assert [row["result"] for row in plain["rules"]] == ["not_applicable"]
     assert [row["result"] for row in told["rules"]] == ["passed"]

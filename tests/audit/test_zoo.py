@@ -14,7 +14,12 @@ HERE = Options(isolate=False)
 #: Rules that a careful loop's own way leaves open: it never brings itself into the case, or its wire has no word for it.
 OPEN = {
     "claude": {"broken_stream_runs_nothing"},
-    "openai": {"pause_is_resumed_unchanged", "full_context_is_no_answer", "endless_pause_ends", "answers_are_in_one_message"},
+    "openai": {
+        "pause_is_resumed_unchanged",
+        "full_context_is_no_answer",
+        "endless_pause_ends",
+        "answers_are_in_one_message",
+    },
 }
 
 

@@ -46,11 +46,20 @@ def test_a_history_in_order_breaks_nothing():
     ("answers", "rules"),
     [
         ([{"role": "user", "content": [result("a")]}], {"every_call_is_answered"}),
-        ([{"role": "user", "content": [result("a")]}, {"role": "user", "content": [result("b")]}], {"answers_are_in_one_message"}),
-        ([{"role": "user", "content": [{"type": "text", "text": "So:"}, result("a"), result("b")]}], {"answers_come_first"}),
+        (
+            [{"role": "user", "content": [result("a")]}, {"role": "user", "content": [result("b")]}],
+            {"answers_are_in_one_message"},
+        ),
+        (
+            [{"role": "user", "content": [{"type": "text", "text": "So:"}, result("a"), result("b")]}],
+            {"answers_come_first"},
+        ),
         ([{"role": "user", "content": [result("a"), result("b"), result("c")]}], {"no_answer_without_a_call"}),
         ([{"role": "user", "content": [result("a"), result("b"), result("b")]}], {"one_run_for_each_call"}),
-        ([{"role": "user", "content": [result("a"), result("b")]}, {"role": "user", "content": []}], {"no_empty_message"}),
+        (
+            [{"role": "user", "content": [result("a"), result("b")]}, {"role": "user", "content": []}],
+            {"no_empty_message"},
+        ),
     ],
 )
 def test_claude_messages(answers, rules):
@@ -58,7 +67,11 @@ def test_claude_messages(answers, rules):
 
 
 def test_a_cut_call_that_got_a_success_is_named_where_the_stop_reason_is_recorded():
-    history = [PROMPT, {"role": "assistant", "content": [call("a")], "stop_reason": "max_tokens"}, {"role": "user", "content": [result("a")]}]
+    history = [
+        PROMPT,
+        {"role": "assistant", "content": [call("a")], "stop_reason": "max_tokens"},
+        {"role": "user", "content": [result("a")]},
+    ]
     assert broken(history) == {"cut_call_never_runs", "cut_call_gets_an_error_result_or_none"}
     history[2] = {"role": "user", "content": [result("a", "the reply was cut", is_error=True)]}
     assert not broken(history)
@@ -100,7 +113,12 @@ def test_responses_items():
 
 
 def test_a_body_tells_of_its_tools():
-    tools = [{"name": "lookup", "input_schema": {"type": "object", "required": ["key"], "properties": {"key": {"type": "string"}}}}]
+    tools = [
+        {
+            "name": "lookup",
+            "input_schema": {"type": "object", "required": ["key"], "properties": {"key": {"type": "string"}}},
+        }
+    ]
     assert broken({"model": "m", "tools": tools, "messages": CLAUDE}) == {"bad_input_gets_an_error_result"}
     assert broken({"model": "m", "tools": [{"name": "other", "input_schema": {}}], "messages": CLAUDE}) == {
         "unknown_tool_gets_an_error_result"

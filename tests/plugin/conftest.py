@@ -9,7 +9,7 @@ import pytest
 
 REFUND = Path(__file__).parents[2] / "scenarios" / "refund.yaml"
 
-AGENT = '''
+AGENT = """
 import anthropic
 
 TOOLS = [{"name": name, "description": "d", "input_schema": {"type": "object", "properties": {"order_id": {"type": "integer"}}}}
@@ -28,7 +28,7 @@ def run(prompt, client=None):
             return "".join(b.text for b in reply.content if b.type == "text")
         messages.append({"role": "user", "content": [
             {"type": "tool_result", "tool_use_id": c.id, "content": f"order {c.input['order_id']}: shipped"} for c in calls]})
-'''
+"""
 
 
 @pytest.fixture

@@ -54,12 +54,16 @@ def test_a_request_beyond_the_script_is_shown_with_the_nearest_reply(suite):
     """)
     result = run(suite)
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*ScriptExhausted: model call 2*", "*no reply fits request 2: user:text*", "*nearest: reply 1*"])
+    result.stdout.fnmatch_lines(
+        ["*ScriptExhausted: model call 2*", "*no reply fits request 2: user:text*", "*nearest: reply 1*"]
+    )
 
 
 def test_a_glob_makes_a_test_of_each_file(suite):
     for name in ("a", "b"):
-        (suite.path / "scenarios" / f"{name}.case.yaml").write_text("agentsim: 1\nprompt: Hi\nreplies: [{text: Hello}]\n")
+        (suite.path / "scenarios" / f"{name}.case.yaml").write_text(
+            "agentsim: 1\nprompt: Hi\nreplies: [{text: Hello}]\n"
+        )
     suite.makepyfile("""
         import agent, pytest
 
@@ -132,7 +136,9 @@ def test_a_broken_rule_names_itself(suite):
     """)
     result = run(suite)
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*RuleBroken: 1 loop rule broken*", "*pause_is_resumed_unchanged: reply 1 paused and was never resumed*"])
+    result.stdout.fnmatch_lines(
+        ["*RuleBroken: 1 loop rule broken*", "*pause_is_resumed_unchanged: reply 1 paused and was never resumed*"]
+    )
 
 
 def test_snapshots_are_one_readable_file_a_test(suite):

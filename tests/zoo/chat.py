@@ -118,7 +118,9 @@ class StreamedChat(Chat):
                 content = delta.content if content is None else content + (delta.content or "")
                 refusal = delta.refusal if refusal is None else refusal + (delta.refusal or "")
                 for part in delta.tool_calls or ():
-                    call = calls.setdefault(part.index, SimpleNamespace(id="", function=SimpleNamespace(name="", arguments="")))
+                    call = calls.setdefault(
+                        part.index, SimpleNamespace(id="", function=SimpleNamespace(name="", arguments=""))
+                    )
                     call.id += part.id or ""
                     call.function.name += part.function.name or ""
                     call.function.arguments += part.function.arguments or ""

@@ -4,6 +4,10 @@
 
 Each mutant is one small change of a careful loop. A mutant that behaves like the original on every scenario of the catalogue
 is not counted; of the others it counts how many a loop rule catches, and the survivors are printed.
+
+Of the Claude loop 73 of 86 are caught. What survives keeps every rule: nine change whether, how often or in what words an empty reply
+is asked again, or end on it at once, which a loop is free to do; two return the text of a reply that stopped for a tool and calls none, which
+no rule forbids; two misspell a key of a result that the strict provider does not miss (`content`, `is_error` beside an error's text).
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from typing import Any
 
 from agentsim.audit.inprocess import Target, _Run
 from agentsim.audit.played import Options
+from agentsim.judge.outcome import got_of
 from agentsim.scenario.catalogue import catalogue
 from tests.zoo import tools
 
@@ -39,9 +44,7 @@ def places(tree: ast.Module, name: str) -> Iterator[tuple[ast.AST, str]]:
     found = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
     for method in (node for node in found.body if isinstance(node, ast.FunctionDef)):
         for node in ast.walk(method):
-            if isinstance(node, ast.Compare):
-                yield node, "flip"
-            elif isinstance(node, ast.BoolOp):
+            if isinstance(node, ast.Compare | ast.BoolOp):
                 yield node, "flip"
             elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
                 yield node, "drop not"
@@ -50,7 +53,9 @@ def places(tree: ast.Module, name: str) -> Iterator[tuple[ast.AST, str]]:
                 yield node, "always"
             elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
                 yield node, "flip"
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value not in _documents(method):
+            elif (
+                isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value not in _documents(method)
+            ):
                 yield node, "other text"
             elif isinstance(node, ast.Return) and node.value is not None:
                 yield node, "return nothing"
@@ -123,11 +128,12 @@ def behaviour(module: ModuleType, name: str) -> tuple[list[Any], set[str]]:
 
         def call(prompt: str, got: list[Any] = got) -> Any:
             try:
-                got.append(loop(prompt).run())
+                answer = loop(prompt).run()
             except Exception as error:
-                got.append((type(error).__name__, str(error)))
+                got.append(got_of(error))
                 raise
-            return got[0]
+            got.append(answer or got_of(answer))
+            return answer
 
         tools._runs = itertools.count(1)
         run = _Run(Target(name, call, str(HERE)), scenario, OPTIONS, stem == "failing_tool")
@@ -140,6 +146,8 @@ def behaviour(module: ModuleType, name: str) -> tuple[list[Any], set[str]]:
         finally:
             signal.alarm(0)
         did.append((run.sim.transcript.events, got))
+        if run.sim.refused_requests or not played.requests:
+            broken.add("its requests are refused, or it sends none")  # closing the session says so
         if played.trouble is None:
             broken |= {verdict.rule for verdict in played.verdicts if verdict.failed}
         if played.broke or played.stopped:

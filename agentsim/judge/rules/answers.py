@@ -77,7 +77,7 @@ def answers_are_in_one_message(case: Case) -> Iterator[str | None]:
 
 @rule(
     "Results come before anything else that the user's side says.",
-    "Messages API: text placed before the results counts as \"not immediately after\" (anthropics/anthropic-sdk-typescript#653)",
+    'Messages API: text placed before the results counts as "not immediately after" (anthropics/anthropic-sdk-typescript#653)',
     "two_calls",
     "one_call",
 )
@@ -168,4 +168,6 @@ def _runs(case: Case, each: Exchange) -> Iterator[str | None]:
         if each.reply is None or not case.watches(name):
             continue
         times = case.executed(each, name)
-        yield f"{name} ran {times} times for {n} call{'s' if n > 1 else ''} of reply {each.number}" if times > n else None
+        yield (
+            f"{name} ran {times} times for {n} call{'s' if n > 1 else ''} of reply {each.number}" if times > n else None
+        )

@@ -36,7 +36,11 @@ def pause_is_resumed_unchanged(case: Case) -> Iterator[str | None]:
         if each.stop != "pause_turn" or each.calls or each.reply is None:
             continue
         if each.after is None:
-            if case.finished and case.stopped is None and not (_pauses(case) > 1 and case.got != "answer"):
+            if (
+                case.finished
+                and case.stopped is None
+                and not (_pauses(case) > 1 and (case.endless or case.got != "answer"))
+            ):
                 yield f"reply {each.number} paused and was never resumed" + _ending(case)
             continue
         blocks = each.reply.blocks
@@ -54,7 +58,9 @@ def _changed(each: Exchange) -> str:
 
 
 def _ending(case: Case) -> str:
-    return {"answer": ": it was given as the answer", "crash": f": the run crashed ({case.crash})"}.get(case.got or "", "")
+    return {"answer": ": it was given as the answer", "crash": f": the run crashed ({case.crash})"}.get(
+        case.got or "", ""
+    )
 
 
 def _pauses(case: Case) -> int:
@@ -119,7 +125,9 @@ def stop_sequence_is_an_answer(case: Case) -> Iterator[str | None]:
         return
     why = f": {case.crash}" if case.crash else ""
     if last.stop == "stop_sequence":
-        yield None if case.got == "answer" else f"the run gave no answer, though the reply ended on a stop sequence{why}"
+        yield (
+            None if case.got == "answer" else f"the run gave no answer, though the reply ended on a stop sequence{why}"
+        )
     elif last.stop == "end_turn" and case.got != "answer" and case.outcome is None:
         yield f"the run gave no answer, though the reply ended with one{why}"
 
