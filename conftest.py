@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import settings
 
 # A shared machine may be slow at any moment, so no example has a deadline; in CI the examples are the same each time.
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """How long the comparison with the real SDKs goes on (`pytest -m sdk`)."""
+    parser.addoption("--sdk-examples", type=int, default=40, help="random scripts for each entry point and wire")
+    parser.addoption("--sdk-seed", type=int, default=1, help="of the random scripts")

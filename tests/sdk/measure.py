@@ -135,9 +135,10 @@ class Driver:
 
     def close(self) -> None:
         """End the process that this object started."""
-        if self.process is not None and self.process.stdin is not None:
+        if self.process is not None and self.process.stdin is not None and self.process.stdout is not None:
             self.process.stdin.close()
             self.process.wait(20)
+            self.process.stdout.close()
 
 
 # --- what is run -----------------------------------------------------------------------------------

@@ -38,3 +38,9 @@ def reason_for(row: Mapping[str, Any]) -> str | None:
             if reason is not None:
                 return reason
     return None
+
+
+def diverges(row: Mapping[str, Any], case: Mapping[str, Any]) -> bool:
+    """Whether a row of a script that nobody listed is one of the kinds above."""
+    empty = any(reply.get("text") == "" and len(reply) == 1 for reply in case["replies"])
+    return row["style"] == "openai-agents-js/run" and row["wire"] == "openai-responses" and empty

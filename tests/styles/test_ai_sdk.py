@@ -10,6 +10,7 @@ from tests.styles.playing import played, requests_of, told
 
 AGENT, AGENT_STREAM = "ai-sdk/ToolLoopAgent.generate", "ai-sdk/ToolLoopAgent.stream"
 GENERATE, STREAM = "ai-sdk/generateText", "ai-sdk/streamText"
+WORKFLOW = "ai-sdk/WorkflowAgent.stream"
 ALL = (GENERATE, STREAM, AGENT, AGENT_STREAM)
 THREE_ROUNDS = """
 - tool_use: {lookup: {key: a}}
@@ -340,3 +341,13 @@ def test_the_newer_version_calls_a_claude_stream_without_an_end_interrupted():
     broken = "- {disconnect: {after_characters: 5, how: end}, content: [{text: hello there}]}"
     assert played("ai-sdk/streamText@7.0.173", broken).finish_reason == "interrupted"
     assert played(STREAM, broken).finish_reason == "other"
+
+
+@pytest.mark.parametrize(("style", "marks"), [(AGENT, "{0}+{0}!"), (AGENT_STREAM, "{0}!+{0}"), (WORKFLOW, "{0}+{0}")])
+def test_results_of_calls_that_share_an_id_come_as_they_settle_when_streamed_and_a_throw_settles_first(style, marks):
+    calls = [
+        f"tool_use: {{name: {name}, input: {{{given}}}, id: call_dup}}"
+        for name, given in (("lookup", "key: a"), ("boom", ""))
+    ]
+    run = played(style, f"- content: [{{{calls[0]}}}, {{{calls[1]}}}]\n- text: done", wire="anthropic-messages")
+    assert requests_of(run)[1][1] == "user:" + marks.format("tool_result(call_dup)")
