@@ -279,7 +279,9 @@ class Sim:
         )
         if len(sent) == len(case.exchanges):
             numbered = enumerate(sent, 1)
-            case.resent = frozenset(n for n, each in numbered if each.headers.get("x-stainless-retry-count", "0") != "0")
+            case.resent = frozenset(
+                n for n, each in numbered if each.headers.get("x-stainless-retry-count", "0") != "0"
+            )
         return case
 
     # --- the session itself ------------------------------------------------------------------------------------

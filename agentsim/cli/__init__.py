@@ -17,7 +17,6 @@ COMMANDS = {
     "run": ("run", "Play one scenario under one style and print the transcript."),
     "budget": ("budget", "The least limit in each style that lets the runs finish."),
     "styles": ("styles", "The vocabulary: unit, knob, default, check, ending."),
-    "serve": ("serve", "A local server that speaks the providers' wire formats from scenarios."),
     "audit": ("audit", "Play awkward replies to your agent and report rule by rule."),
     "validate": ("validate", "Check scenario files; usable as a pre-commit hook."),
     "serve": ("serve", "A local server that speaks the providers' wire formats from scenarios."),

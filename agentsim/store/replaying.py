@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentsim.core.events import Fault, ModelFailed, ModelReplied, ModelRequested, RunStarted
-from agentsim.core.history import join
 from agentsim.core.messages import Message, Refusal, Reply, ServerCall, Text, ToolCall, ToolResult
 from agentsim.core.wires import ANTHROPIC, parse
 from agentsim.errors import UsageError
@@ -186,7 +185,7 @@ class Expected:
             wire: which one it came on; only Claude's says that a result is an error.
         """
         errors = self.shows_errors and wire == ANTHROPIC
-        lines = tuple(self._lines(join(messages), errors))
+        lines = tuple(self._lines(messages, errors))
         names = None if offered is None else frozenset(offered)
         return Asked(lines, None if system is None else self.lenience.text(system), names)
 
@@ -208,37 +207,49 @@ class Expected:
                 yield Step(number, asked, event.reply if isinstance(event, ModelReplied) else event.fault)
                 asked = None
 
-    def _lines(self, messages: Sequence[Message], errors: bool) -> Iterator[Line]:
+    def _lines(self, messages: Sequence[Message], errors: bool) -> list[Line]:
+        """Role and parts of each message; what holds nothing to compare is left out, and stands between no others."""
         places: dict[str, str] = {}
-        count = 0
+        lines: list[Line] = []
         for message in messages:
-            parts: list[Said] = []
-            for part in message.content:
-                if isinstance(part, ToolCall):
-                    count += 1
-                    places[part.id] = f"call {count}"
-                    parts.append((f"call of {part.name}", self._arguments(part.arguments)))
-                elif isinstance(part, ToolResult):
-                    mark = " (an error)" if errors and part.is_error else ""
-                    whose = places.get(part.call_id, f"call {part.call_id}")
-                    parts.append((f"result of {whose}{mark}", self.lenience.text(_output(part.output))))
-                elif isinstance(part, ServerCall):
-                    parts.append((f"provider's call of {part.name}", ""))
-                elif isinstance(part, Text | Refusal):
-                    if not part.text:
-                        continue
-                    if parts and parts[-1][0] == "text":
-                        parts[-1] = "text", f"{parts[-1][1]}\n{self.lenience.text(part.text)}"
-                    else:
-                        parts.append(("text", self.lenience.text(part.text)))
+            parts = list(self._parts(message, errors, places))
+            if lines and lines[-1][0] == message.role:
+                parts = [*lines.pop()[1], *parts]
             if parts:
-                yield message.role, tuple(parts)
+                lines.append((message.role, _joined(parts)))
+        return lines
+
+    def _parts(self, message: Message, errors: bool, places: dict[str, str]) -> Iterator[Said]:
+        """What a message says; `places`: what calls are called by their ids, so far."""
+        for part in message.content:
+            if isinstance(part, ToolCall):
+                places[part.id] = f"call {len(places) + 1}"
+                yield f"call of {part.name}", self._arguments(part.arguments)
+            elif isinstance(part, ToolResult):
+                mark = " (an error)" if errors and part.is_error else ""
+                whose = places.get(part.call_id, f"call {part.call_id}")
+                yield f"result of {whose}{mark}", self.lenience.text(_output(part.output))
+            elif isinstance(part, ServerCall):
+                yield f"provider's call of {part.name}", ""
+            elif isinstance(part, Text | Refusal) and part.text:
+                yield "text", self.lenience.text(part.text)
 
     def _arguments(self, arguments: str) -> str:
         value, broken = parse(arguments)
         if broken:
             return UNREADABLE
         return json.dumps(self.lenience.value(value), ensure_ascii=False, sort_keys=True)
+
+
+def _joined(parts: Sequence[Said]) -> tuple[Said, ...]:
+    """The parts, with texts that follow each other as one: clients cut them as they like."""
+    joined: list[Said] = []
+    for name, text in parts:
+        if name == "text" and joined and joined[-1][0] == "text":
+            joined[-1] = name, f"{joined[-1][1]}\n{text}"
+        else:
+            joined.append((name, text))
+    return tuple(joined)
 
 
 def difference(expected: Asked, came: Asked) -> str | None:

@@ -206,7 +206,7 @@ class Session:
         if (
             self.run.streamed and workers != 1 and not self.strict
         ):  # told as they settle, and a throw settles first: seen where calls share an id
-            runs = sorted(runs, key=lambda run: not run.raised)
+            runs = tuple(sorted(runs, key=lambda run: not run.raised))
         return [wire.output(self.run.wire, run) for run in runs]
 
     def resume(self, waiting: Sequence[Call], answers: Sequence[Decision], *, one_by_one: bool = False) -> Steps:

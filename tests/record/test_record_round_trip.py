@@ -77,7 +77,11 @@ class Recorded:
                 return response
 
             self.agent = Agent(scenario, wire, send, stream=stream)
-            self.agent.run()
+            try:
+                self.agent.run()
+            except BaseException:
+                recorder.abandon()
+                raise
             recorder.finish()
             self.recording = read(recorder.files.traffic)
 
