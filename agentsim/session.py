@@ -27,7 +27,8 @@ from agentsim.judge.outcome import UNKNOWN, crash_of, got_of
 from agentsim.judge.rules import Verdict
 from agentsim.scenario.load import load, loads
 from agentsim.scenario.model import FOREVER, Entry, Scenario, ScriptedReply
-from agentsim.store.recording import Recording
+from agentsim.store.recording import Recording, by_thread
+from agentsim.styles import find
 from agentsim.wire.base import HttpRequest, HttpResponse
 
 _numbers = itertools.count(1)
@@ -185,6 +186,24 @@ class Sim:
     def model_calls(self) -> int:
         """Requests that got a reply."""
         return sum(type(event) is ModelReplied for event in self._provider.events)
+
+    def count(self, style: str) -> float:
+        """What happened so far, counted in a style's own unit: its loop is given the same replies and results, without a limit.
+
+        A loop that ends at a reply which the code under test went on from (a pause, say) has counted as far as that reply.
+
+        Args:
+            style: a name of `agentsim styles`.
+        Returns:
+            Steps, turns, super-steps or whatever its limit counts; 0 before the first reply. Of several conversations the sum.
+        Raises:
+            UsageError: no such style.
+        """
+        from agentsim.judge.simulate import prepare
+        from agentsim.store.scenarios import scenarios_of
+
+        found, played = find(style), Recording("played", by_thread(self._provider.events))
+        return sum(prepare(scenario, found).result(None).count for scenario in scenarios_of(played, self.scenario.name))
 
     @property
     def requests(self) -> list[SentRequest]:

@@ -6,7 +6,7 @@ Every importer makes the same Recording, so that `show`, `check`, `compare`, `bu
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -110,6 +110,22 @@ class Recording:
     skipped: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     inferred: tuple[str, ...] = ()
+
+
+def by_thread(events: Iterable[Event]) -> tuple[Conversation, ...]:
+    """The conversations of a session: an event belongs to the thread of the request before it."""
+    threads: dict[int, list[Event]] = {}
+    current = 0
+    for event in events:
+        if isinstance(event, ModelRequested):
+            current = event.thread
+        threads.setdefault(current, []).append(event)
+    return tuple(
+        Conversation(
+            Transcript(kept), tuple(Origin(e.reply.stop_reason, 0) for e in kept if isinstance(e, ModelReplied))
+        )
+        for kept in threads.values()
+    )
 
 
 def facts(recording: Recording) -> dict[str, Any]:

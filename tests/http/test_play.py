@@ -68,6 +68,32 @@ def test_a_session_shows_prompt_requests_and_results() -> None:
     assert sim.transcript.model_calls == 2
 
 
+def test_what_happened_is_counted_in_the_units_of_any_style() -> None:
+    tools = {"look": {"input": {"a": "integer"}, "returns": "seen"}}
+    with play(
+        script(tools=tools) | {"replies": [{"tool_use": {"look": {"a": 1}}, "repeat": 2}, {"text": "done"}]}
+    ) as sim:
+        client, history = sim.client(anthropic.Anthropic), list(HI)
+        assert sim.count("ai-sdk/generateText") == 0
+        for _ in range(2):
+            calls = client.messages.create(model="m", max_tokens=9, messages=history).content
+            answer = {"type": "tool_result", "tool_use_id": calls[0].id, "content": "seen"}
+            history += [{"role": "assistant", "content": calls}, {"role": "user", "content": [answer]}]
+        say(client, history)
+    assert sim.count("ai-sdk/generateText") == sim.count("openai-agents/Runner.run") == 3
+    assert sim.count("langchain/create_agent") == 5
+    with pytest.raises(UsageError, match="langchain/create_agent"):
+        sim.count("langchain/create_agnt")
+
+
+def test_what_happened_in_two_conversations_is_counted_together() -> None:
+    with play(script("one", "two")) as sim:
+        client = sim.client(anthropic.Anthropic)
+        say(client)
+        say(client, [{"role": "user", "content": "something else"}])
+    assert sim.count("langchain/create_agent") == 2
+
+
 def test_too_many_requests_are_told_as_what_they_are() -> None:
     with pytest.raises(ScriptExhausted, match="model call 2, but scenario 'scenario' has 1 reply") as told:
         with play(script("one")) as sim:
