@@ -164,6 +164,9 @@ _BLOCK_FIELDS = {
     "redacted_thinking": ("data",),
 }
 
+#: Fields of the block that agents write themselves; the others come back as the API sent them, with whatever it adds.
+_RESULT_FIELDS = frozenset({"type", "tool_use_id", "content", "is_error", "cache_control"})
+
 
 def _block(where: str, block: Json) -> Iterator[Complaint]:
     kind = block.get("type")
@@ -175,6 +178,9 @@ def _block(where: str, block: Json) -> Iterator[Complaint]:
             yield Complaint("has_required_fields", f"{where}.{kind}.{name}: Field required")
     if kind in ("tool_use", "server_tool_use") and not isinstance(block.get("input", {}), dict):
         yield _wrong(f"{where}.{kind}.input", "Input should be a valid dictionary")
+    if kind == "tool_result":
+        for name in sorted(block.keys() - _RESULT_FIELDS):
+            yield Complaint("no_unknown_fields", f"{where}.tool_result.{name}: {_EXTRA}")
     if kind == "text" and not isinstance(block.get("text", ""), str):
         yield _wrong(f"{where}.text.text", "Input should be a valid string")
 

@@ -180,6 +180,12 @@ CLAUDE_ROWS: list[tuple[str, Any, dict[str, str], str]] = [
     ),
     ("no_unknown_fields", claude(HI, bogus=1), KEY, "bogus: Extra inputs are not permitted"),
     ("no_unknown_fields", claude(HI, thread={"type": "create"}), KEY, "thread: Extra inputs are not permitted"),
+    (
+        "no_unknown_fields",
+        claude(HI, said(use()), told({**result(), "isError": True})),
+        KEY,
+        "messages.2.content.0.tool_result.isError: Extra inputs are not permitted",
+    ),
     ("no_removed_fields", claude(HI, temperature=1.0), KEY, "temperature: Extra inputs are not permitted"),
 ]
 
