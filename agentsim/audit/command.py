@@ -74,7 +74,7 @@ class _Process:
         try:
             return subprocess.Popen(words, stdin=given, stdout=out, stderr=err, env=environment, start_new_session=True)
         except OSError as error:
-            raise CommandError(f"{words[0]!r} can't be run: {error.strerror}") from error
+            raise UsageError(f"{words[0]!r} can't be run: {error.strerror}") from error
 
     def wait(self, deadline: float, flood: threading.Event, most: int) -> str | None:
         """Wait for its end, at most until the deadline; why it was stopped, or None."""
@@ -105,12 +105,8 @@ class _Process:
         return ("crash" if crash else "none"), crash
 
 
-class CommandError(UsageError):
-    """The command can't be run at all."""
-
-
 class _quietly(contextlib.AbstractContextManager[None]):  # noqa: N801 - reads as a word
-    """Swallows what the session says at its end (it is told as verdicts), but not that the command can't be run."""
+    """Swallows what the session says at its end (it is told as verdicts), but not the user's own mistakes."""
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
-        return isinstance(error, AgentsimError) and not isinstance(error, CommandError)
+        return isinstance(error, AgentsimError) and not isinstance(error, UsageError)

@@ -58,6 +58,13 @@ def test_fail_on_says_which_rules_count():
     assert agentsim(*target, "pause_is_resumed_unchanged").returncode == 1
 
 
+def test_a_missing_server_library_is_told_as_such_and_not_blamed_on_the_command(tmp_path):
+    (tmp_path / "uvicorn.py").write_text("raise ImportError")
+    done = agentsim("audit", "--", sys.executable, "-c", "pass", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "install agentsim[serve]" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
