@@ -174,8 +174,11 @@ def test_a_command_is_judged_by_its_output_and_exit_status(tmp_path):
     rules = ("--rule", "refusal_is_not_retried", "--rule", "every_call_is_answered", "--format", "json")
     data = json.loads(agentsim("audit", *rules, "--", sys.executable, str(script)).stdout)
     assert data["failed"] == ["every_call_is_answered"]
-    details = [row["detail"] for row in data["rules"] if row["result"] == "failed"]
-    assert details == ["the run gave an answer, though the calls of reply 1 were never answered"]
+    details = {row["scenario"]: row["detail"] for row in data["rules"] if row["result"] == "failed"}
+    assert details == {
+        "calls_beside_end_turn": "the run gave an answer, though the calls of reply 1 were never answered",
+        "refusal": "the run ended on the calls of reply 1, which were never answered",
+    }
 
 
 def test_tools_can_be_restricted():

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from pathlib import Path
+from typing import Any
 
+import anthropic
 import pytest
+from hypothesis import find
 
 import agentsim
 from agentsim.cli import COMMANDS
 from agentsim.judge.expect import unmet
+from tests.zoo import careful
+from tests.zoo.tools import CLAUDE_TOOLS, LoopError
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -19,7 +25,30 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("code", blocks("python"), ids=lambda code: code.strip().splitlines()[0])
+PROGRAMS = [code for code in blocks("python") if not code.startswith("@")]
+TESTS = [code for code in blocks("python") if code.startswith("@")]
+
+
+def quick(strategy: Any) -> Any:
+    """In place of `given`, the simplest example: the strategies have tests of their own."""
+    return lambda function: lambda: function(find(strategy, lambda _: True))
+
+
+def a_careful_agent(prompt: str) -> None:
+    with contextlib.suppress(LoopError, anthropic.APIStatusError):
+        careful.claude(prompt)
+
+
+def test_the_tests_that_it_shows_are_tests():
+    found: dict[str, Any] = {"agentsim": agentsim, "pytest": pytest}
+    found |= {"given": quick, "TOOLS": CLAUDE_TOOLS, "my_agent": a_careful_agent}
+    for code in TESTS:
+        exec(compile(code, "README.md", "exec"), found)
+    assert found["test_a_cut_refund_is_not_run"].pytestmark[0].args == ("cut_refund.yaml",)
+    found["test_any_script"]()
+
+
+@pytest.mark.parametrize("code", PROGRAMS, ids=lambda code: code.strip().splitlines()[0])
 def test_the_python_code_runs(code, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     exec(compile(code, "README.md", "exec"), {})
