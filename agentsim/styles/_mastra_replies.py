@@ -11,17 +11,7 @@ from agentsim.core.events import Fault
 from agentsim.core.messages import Reply, ServerCall, Thinking, ToolCall
 from agentsim.core.run import Run
 from agentsim.core.wires import ANTHROPIC, CHAT, RESPONSES, Seen, SeenCall, see
-
-FINISH = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "pause_turn": "stop",
-    "tool_use": "tool-calls",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "refusal": "content-filter",
-}
-CHAT_FINISH = {"stop": "stop", "length": "length", "tool_calls": "tool-calls", "content_filter": "content-filter"}
+from agentsim.styles._ai_sdk_wire import CHAT_FINISH, FINISH  # the same provider packages
 
 
 def finish_reason(seen: Seen) -> str:
