@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Executor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentsim.core.wires import WIRES
 from agentsim.errors import UsageError
 from agentsim.judge.result import Result
 from agentsim.judge.simulate import DEFAULT, Play, prepare
-from agentsim.report.budgets import Budgets
 from agentsim.report.table import Table
 from agentsim.scenario.model import Scenario
 from agentsim.styles import find, select
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from agentsim.report.budgets import Budgets
 
 
 def run(
@@ -162,7 +165,8 @@ def budget(
     Raises:
         UsageError: an unknown style or option, a percentile out of range, or a worker that died.
     """
-    from agentsim.judge.fleet import over
+    from agentsim.judge.fleet import over  # budgets over folders are rare, and `compare` has to start fast
+    from agentsim.report.budgets import Budgets
 
     if not 0 < percentile <= 100:
         raise UsageError(f"a percentile is above 0 and at most 100, but {percentile!r} came")

@@ -41,6 +41,10 @@ def test_the_core_and_the_styles_need_the_standard_library_only():
     assert not loaded_after("import agentsim.styles; agentsim.styles.all_styles()") & set(HEAVY)
 
 
+def test_comparing_imports_nothing_that_only_folders_of_recordings_need():
+    assert not loaded_after("import agentsim.api") & {"agentsim.judge.fleet", "concurrent.futures.process", "asyncio"}
+
+
 def test_help_imports_neither_yaml_nor_rich():
     code = "from agentsim.cli import group; group(['--help'], standalone_mode=False)"
     script = f"import io, contextlib\nwith contextlib.redirect_stdout(io.StringIO()):\n    {code.replace('; ', chr(10) + '    ')}"
