@@ -17,5 +17,6 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """How long the comparison with the real SDKs goes on (`pytest -m sdk`)."""
-    parser.addoption("--sdk-examples", type=int, default=40, help="random scripts for each entry point and wire")
+    parser.addoption("--sdk-examples", type=int, default=60, help="random scripts for each entry point")
     parser.addoption("--sdk-seed", type=int, default=1, help="of the random scripts")
+    parser.addoption("--sdk-record", action="store_true", help="store what came of it in tests/sdk/agreement.json")
