@@ -40,7 +40,10 @@ class Tally:
             self.agreements += 1
             return
         count, smallest = self.divergences.get(reason, (0, case))
-        self.divergences[reason] = count + 1, min(smallest, case, key=lambda one: (len(json.dumps(one)), json.dumps(one)))
+        self.divergences[reason] = (
+            count + 1,
+            min(smallest, case, key=lambda one: (len(json.dumps(one)), json.dumps(one))),
+        )
 
     def to_data(self, seed: int, date: str) -> Json:
         """As `agreement.json` holds it."""

@@ -13,7 +13,18 @@ from tests.styles.cases import SCRIPTS_OF, SDK
 Json = dict[str, Any]
 
 #: Settings that only mean something with a script of their own.
-_OWN_SCRIPT = ("prompts", "approvals", "abort", "output", "agents", "handoffs", "tools", "only_tools", "only", "timeout")
+_OWN_SCRIPT = (
+    "prompts",
+    "approvals",
+    "abort",
+    "output",
+    "agents",
+    "handoffs",
+    "tools",
+    "only_tools",
+    "only",
+    "timeout",
+)
 
 
 @lru_cache

@@ -16,9 +16,7 @@ _CALLER = "a call with a `caller` field is sent back as it came; here calls have
 _NAN = "NaN is no JSON, and no provider's body can hold it"
 
 #: Two calls alike, which a confused model sends, are measured and modelled.
-_SHARED = (
-    "which of two calls that share an id is written back, and which is run, hangs on what each came to and on the messages before"
-)
+_SHARED = "which of two calls that share an id is written back, and which is run, hangs on what each came to and on the messages before"
 
 #: (style, case, wire, streamed) -> why; None in place of a wire or of streamed: every one.
 DIVERGENCES: dict[tuple[str, str, str | None, bool | None], str] = {
