@@ -29,14 +29,14 @@ class Flip:
     Args:
         module: its file's stem.
         function: qualified name of the outermost function around it.
-        line: of the condition.
+        lines: of the condition.
         text: the condition as it is written.
         number: which of the module's conditions it is.
     """
 
     module: str
     function: str
-    line: int
+    lines: range
     text: str
     number: int
 
@@ -64,9 +64,13 @@ def flips(module: str) -> list[Flip]:
     """Every flip of a module, in order of its lines."""
     tree = ast.parse((FOLDER / f"{module}.py").read_text("utf-8"))
     return [
-        Flip(module, function, node.test.lineno, ast.unparse(node.test), number)
+        Flip(module, function, _lines(node.test), ast.unparse(node.test), number)
         for number, (function, node) in enumerate(_conditions(tree))
     ]
+
+
+def _lines(test: ast.expr) -> range:
+    return range(test.lineno, (test.end_lineno or test.lineno) + 1)
 
 
 def functions(module: str) -> dict[str, FunctionType]:

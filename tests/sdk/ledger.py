@@ -21,12 +21,14 @@ class Tally:
     Args:
         sdk: the folder of its driver.
         versions: of the packages.
+        digest: of the styles and the driver that were compared.
         divergences: reason -> [how many scripts, the smallest of them].
         kinds: what the scripts were made of.
     """
 
     sdk: str
     versions: dict[str, str]
+    digest: str
     examples: int = 0
     agreements: int = 0
     divergences: dict[str, tuple[int, Json]] = field(default_factory=dict)
@@ -50,6 +52,7 @@ class Tally:
         return {
             "sdk": self.sdk,
             "versions": self.versions,
+            "digest": self.digest,
             "date": date,
             "seed": seed,
             "examples": self.examples,
@@ -68,9 +71,9 @@ class Ledger:
         self.tallies: dict[str, Tally] = {}
         self.failed: set[str] = set()
 
-    def of(self, style: str, sdk: str, versions: dict[str, str]) -> Tally:
+    def of(self, style: str, sdk: str, versions: dict[str, str], digest: str) -> Tally:
         """The tally of a style, made on first use."""
-        return self.tallies.setdefault(style, Tally(sdk, versions))
+        return self.tallies.setdefault(style, Tally(sdk, versions, digest))
 
     def lines(self) -> list[str]:
         """What is told at the end of a run."""

@@ -15,7 +15,7 @@ NAME is a folder beside this file with a manifest, a driver, and ``entries.json`
                   "more_limits": [20],       also for cases that name no limits of their own
                   "options": {"stream": false}}]}   a variant: the row then tells these options
 
-The environment is made below ``.sdk-cache/NAME`` on first use. Rows that are measured replace their
+The environment is made on first use (`environments.py`). Rows that are measured replace their
 older versions in ``tests/styles/measured/NAME.jsonl``, the others stay. A driver may answer
 ``{"skip": true}`` for a combination that can't be expressed: then there is no row.
 

@@ -16,10 +16,12 @@ from typing import Any
 import measure
 import pytest
 from door import Door, Seen
+from environments import Driver, prepare, versions
 from hypothesis import HealthCheck, Phase, assume, given, seed, settings
 from ledger import Ledger
 from options import trees
 from random_cases import LIMITS, cases, kinds
+from rotation import digest, in_turn
 
 from agentsim.judge.result import Result
 from agentsim.report.transcript import transcript_lines
@@ -56,8 +58,8 @@ def door() -> Iterator[Door]:
 
 
 @pytest.fixture(scope="session")
-def drivers() -> Iterator[dict[str, measure.Driver]]:
-    started: dict[str, measure.Driver] = {}
+def drivers() -> Iterator[dict[str, Driver]]:
+    started: dict[str, Driver] = {}
     yield started
     for driver in started.values():
         driver.close()
@@ -66,8 +68,8 @@ def drivers() -> Iterator[dict[str, measure.Driver]]:
 @pytest.mark.parametrize(("sdk", "description", "entry", "wire", "stream"), list(_variants()))
 def test_the_style_does_what_the_real_sdk_does(sdk, description, entry, wire, stream, door, drivers, ledger, request):
     if sdk not in drivers:
-        drivers[sdk] = measure.Driver(sdk, measure.prepare(sdk))
-    tally = ledger.of(entry["style"], sdk, measure.versions(sdk, description["versions"]))
+        drivers[sdk] = Driver(sdk, prepare(sdk))
+    tally = ledger.of(entry["style"], sdk, versions(sdk, description["versions"]), digest(sdk))
 
     @seed(request.config.getoption("--sdk-seed"))
     @settings(
@@ -124,11 +126,17 @@ def _cut(lines: list[str]) -> list[str]:
 
 def test_the_ledger_is_an_entry_points_story():
     ledger = Ledger()
-    tally = ledger.of("a/b", "a", {"a": "1.0"})
+    tally = ledger.of("a/b", "a", {"a": "1.0"}, "d1")
     case = {"replies": [{"text": "", "stop": "max_tokens"}]}
     tally.count(case, kinds(case, "default"), None)
     tally.count(case, kinds(case, 3), "not worth it")
     assert tally.to_data(1, "2026-01-31") == {
-        "sdk": "a", "versions": {"a": "1.0"}, "date": "2026-01-31", "seed": 1, "examples": 2, "agreements": 1,
+        "sdk": "a", "versions": {"a": "1.0"}, "digest": "d1", "date": "2026-01-31", "seed": 1, "examples": 2, "agreements": 1,
         "divergences": [{"reason": "not worth it", "examples": 1, "smallest": case}],
     }  # fmt: skip
+
+
+def test_those_in_rotation_come_equally_often():
+    turns = [in_turn(["a", "b", "c", "d", "e"], turn, 2) for turn in range(5)]
+    assert all(len(set(names)) == 2 for names in turns)
+    assert sorted(name for names in turns for name in names) == sorted("aabbccddee")
