@@ -22,8 +22,6 @@ _OWN_SCRIPT = (
     "handoffs",
     "tools",
     "only_tools",
-    "only",
-    "timeout",
 )
 
 
