@@ -108,7 +108,7 @@ def test_arguments_that_do_not_fit_get_a_result_and_the_tool_is_not_run():
     assert told(run)[0].startswith("1 validation error for lookup")
 
 
-BROKEN = "- {content: [{tool_use: {name: lookup, raw: '{\"key\": \"a'}}]}\n- {text: done}"
+BROKEN = '- {content: [{tool_use: {name: lookup, raw: \'{"key": "a\'}}]}\n- {text: done}'
 
 
 @pytest.mark.parametrize("wire", [CHAT, RESPONSES])
@@ -198,7 +198,9 @@ def test_the_content_is_all_texts_run_together():
 
 
 def test_calls_that_share_an_id_are_both_run():
-    reply = "{tool_use: {name: lookup, id: same, input: {key: a}}}, {tool_use: {name: lookup, id: same, input: {key: b}}}"
+    reply = (
+        "{tool_use: {name: lookup, id: same, input: {key: a}}}, {tool_use: {name: lookup, id: same, input: {key: b}}}"
+    )
     run = played(RUN, f"- content: [{reply}]\n- text: done")
     assert len(run.tool_runs) == 2
     assert requests_of(run)[1][1] == "user:tool_result(same)+tool_result(same)"
