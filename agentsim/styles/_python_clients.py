@@ -25,14 +25,17 @@ ANTHROPIC_ERRORS = _SHARED | {
 OPENAI_ERRORS = _SHARED
 
 
-def client_error(wire: str, fault: Fault) -> tuple[str, str]:
+def client_error(wire: str, fault: Fault, *, openai: int = 2) -> tuple[str, str]:
     """Class and message of what the client raises.
 
     Args:
         wire: which client it is.
         fault: why there is no reply.
+        openai: the openai package's major version: from 3 on a stream that is reset is a connection error.
     """
     if fault.in_stream:
+        if openai > 2 and wire != ANTHROPIC and fault.disconnect == "reset":
+            return "APIConnectionError", "Connection error."
         return _broken_off(wire, fault)
     if fault.status is None:
         return "APIConnectionError", "Connection error."
