@@ -252,7 +252,7 @@ class _Reporter:
         played = getattr(report, "agentsim_played", None)
         if played is None:
             return
-        from agentsim.report.html.tested import Tested
+        from agentsim.report.html.tested import PlayedTest
         from agentsim.store.jsonl import loads
 
         failure = report.longrepr
@@ -262,7 +262,7 @@ class _Reporter:
         if hasattr(report, "wasxfail"):
             outcome = "xpassed" if report.passed else "xfailed"  # type: ignore[assignment]
         self.tests.append(
-            Tested(
+            PlayedTest(
                 report.nodeid,
                 outcome,
                 played["scenario"],

@@ -61,8 +61,9 @@ def page(found: Scenario | Recording, file: str) -> str:
         notes = (*(RULES[each] for each in found.inferred if each in RULES), *found.notes, *skipped)
     facts = {key: value for key, value in facts_of(found).items() if not isinstance(value, list)}
     return render(
-        "show.html", title=title, file=file, facts=facts, parts=parts, tools=tools, notes=tuple(dict.fromkeys(notes))
-    )
+        "show.html", title=title, file=file, facts=facts, parts=parts, tools=tools, notes=tuple(dict.fromkeys(notes)),
+        agents=any(tool.agent for tool in tools),
+    )  # fmt: skip
 
 
 def run_page(result: Result) -> str:

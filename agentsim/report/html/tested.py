@@ -15,7 +15,7 @@ OUTCOMES = ("failed", "passed", "xfailed", "xpassed", "skipped")
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class PlayedTest:
     """A test that played a scenario.
 
     Args:
@@ -39,11 +39,11 @@ class Tested:
 class Line:
     """A test on the page."""
 
-    test: Tested
+    test: PlayedTest
     shown: Timeline
 
 
-def page(tests: Iterable[Tested]) -> str:
+def page(tests: Iterable[PlayedTest]) -> str:
     """The page of a session. Tests stand in the order of their names, whichever worker ran them."""
     ordered = sorted(tests, key=lambda test: (OUTCOMES.index(test.outcome), test.name))
     counts = {outcome: (outcome, sum(test.outcome == outcome for test in ordered)) for outcome in OUTCOMES}
