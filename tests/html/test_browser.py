@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agentsim.styles import all_styles
 from tests.html.pages import PAGES
 
 if TYPE_CHECKING:
@@ -135,14 +136,14 @@ def test_a_table_shows_the_rows_that_are_looked_for_and_says_how_many(show):
     field = page.get_by_label("Show rows that contain").first
     field.fill("mastra")
     assert page.locator("#s1 tbody tr:visible").count() == 2
-    assert page.locator("[role=status]").first.text_content() == "2 of 24 rows"
+    assert page.locator("[role=status]").first.text_content() == f"2 of {len(all_styles())} rows"
     field.fill("")
-    assert page.locator("#s1 tbody tr:visible").count() == 24
+    assert page.locator("#s1 tbody tr:visible").count() == len(all_styles())
 
 
 def test_without_javascript_nothing_is_missing_but_sorting(show):
     page = show("comparison", javascript=False)
-    assert page.locator("table tbody tr").count() > 24
+    assert page.locator("table tbody tr").count() > len(all_styles())
     assert page.locator("button").count() == 0
     page.locator("details.course summary").first.click()
     assert page.locator("details.course .timeline").first.is_visible()
