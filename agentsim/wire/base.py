@@ -85,6 +85,25 @@ class HttpRequest:
         return {name: values[-1] for name, values in parse_qs(self.url.partition("?")[2]).items()}
 
 
+#: How a connection goes away: it ends, is reset, was never there, or stays while nothing more comes.
+Broken = Literal["end", "reset", "refuse", "stall"]
+
+
+@value
+class Silence:
+    """A pause in the middle of an answer.
+
+    Args:
+        before: index of the chunk that it comes before; -1: the headers.
+        seconds: how long it is.
+        real: whether an answer within this process waits for it; whoever has less patience than that gives up in any case.
+    """
+
+    before: int
+    seconds: float
+    real: bool = False
+
+
 @value
 class HttpResponse:
     """What goes back.
@@ -95,8 +114,10 @@ class HttpResponse:
         chunks: pieces of the body; of a stream, an event each.
         pieces: indices of the chunks that carry a piece of the reply, for whoever paces the stream.
         delays: seconds to wait before each chunk; empty: none.
-        broken: "end" or "reset" where the connection goes away behind the chunks.
+        broken: how the connection goes away behind the chunks, if it does.
         headless: it goes away before even the headers are sent.
+        length: what the headers say of the body's length, where that is not the truth.
+        silence: a pause on the way.
     """
 
     status: int
@@ -104,8 +125,10 @@ class HttpResponse:
     chunks: tuple[bytes, ...] = ()
     pieces: tuple[int, ...] = ()
     delays: tuple[float, ...] = ()
-    broken: Literal["end", "reset"] | None = None
+    broken: Broken | None = None
     headless: bool = False
+    length: int | None = None
+    silence: Silence | None = None
 
     @property
     def body(self) -> bytes:
@@ -324,11 +347,9 @@ def decode_items(
     return tuple(messages), tuple(places)
 
 
-def broken(fault: Fault) -> Literal["end", "reset"] | None:
+def broken(fault: Fault) -> Broken | None:
     """How a fault takes the connection away, if it does."""
-    if fault.disconnect is None:
-        return None
-    return "reset" if fault.disconnect == "reset" else "end"
+    return fault.disconnect  # type: ignore[return-value]  # the file's format and every importer write no other word
 
 
 def first(complaints: Iterator[Complaint], off: Collection[str]) -> Complaint | None:
