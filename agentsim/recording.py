@@ -80,7 +80,10 @@ class Recorder(Sim):
         self.first = self.first or reading.opening.prompt
         self.offers.update({offer.name: offer for offer in asked.offers or ()})
         self._keep_results(asked.messages)
-        said = found[0].decode_reply(response)
+        try:
+            said = decoded(found[0], response)
+        except ValueError as error:
+            said = Fault(response.status, UNREADABLE, str(error)[:200], after_characters=0)
         self.entries.append(ScriptedFault(said) if isinstance(said, Fault) else ScriptedReply(said))
         if not isinstance(said, Fault):
             self._names.update({call.id: call.name for call in said.calls})

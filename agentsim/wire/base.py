@@ -304,7 +304,10 @@ class Codec(Protocol):
         """A fault before or inside the reply."""
 
     def decode_reply(self, response: HttpResponse) -> Reply | Fault:
-        """What a whole answer said; a Fault for an error, with the part that arrived."""
+        """What a whole answer of this provider said; a Fault for an error, with the part that arrived.
+
+        Whoever is not sure that it is the provider's asks `decoded`.
+        """
 
     def reply_id(self, tag: str) -> str:
         """The id under which the reply of that tag is known."""
@@ -318,6 +321,18 @@ class Codec(Protocol):
         Raises:
             Refused: there is no such thing.
         """
+
+
+def decoded(codec: Codec, response: HttpResponse) -> Reply | Fault:
+    """What an answer said that may come from anybody.
+
+    Raises:
+        ValueError: it is no answer of this codec's provider.
+    """
+    try:
+        return codec.decode_reply(response)
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise ValueError(f"no answer of {codec.wire}: {type(error).__name__}: {error}") from None
 
 
 def same_items(items: Any, before: ModelRequest | None) -> int:

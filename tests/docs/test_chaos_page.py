@@ -10,7 +10,7 @@ import pytest
 
 import agentsim
 from tests.cli.test_commands import agentsim as command_output
-from tests.http.test_chaos import SEEN
+from tests.http.chaos_seen import JAVASCRIPT, SEEN
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "chaos.md"
@@ -19,10 +19,10 @@ PROGRAMS = re.findall(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```", TEXT, re.M
 COMMANDS = re.findall(r"^\$ agentsim (.*)\n(.*)$", TEXT, re.MULTILINE)
 
 
-def table() -> str:
+def table(seen: dict[str, str]) -> str:
     head = "| file | Claude | Claude, streamed | Chat | Chat, streamed |\n|---|---|---|---|---|\n"
     rows = []
-    for name, row in SEEN.items():
+    for name, row in seen.items():
         cells = [cell.strip().replace(".", "") for cell in row.split("|")]
         rows.append(f"| `{name}` | {' | '.join(cells + ['cannot say it'] * (4 - len(cells)))} |\n")
     return head + "".join(rows)
@@ -52,9 +52,10 @@ def test_a_command_prints_what_the_page_shows(command: str, printed: str, monkey
     assert printed in command_output(*shlex.split(command), status=2).splitlines()
 
 
-def test_the_table_is_what_was_seen() -> None:
-    assert table() in TEXT, f"put this behind <!-- table -->:\n{table()}"
+@pytest.mark.parametrize("seen", [SEEN, JAVASCRIPT], ids=["python", "javascript"])
+def test_the_table_is_what_was_seen(seen: dict[str, str]) -> None:
+    assert table(seen) in TEXT, f"put this behind <!-- table -->:\n{table(seen)}"
 
 
 def test_every_file_is_one_of_the_folder() -> None:
-    assert set(re.findall(r"^\| `(\w+)` \| \d", TEXT, re.MULTILINE)) == set(SEEN)
+    assert set(re.findall(r"^\| `(\w+)` \| \d", TEXT, re.MULTILINE)) == set(SEEN) == set(JAVASCRIPT)

@@ -27,44 +27,12 @@ from agentsim.scenario.load import load, loads
 from agentsim.scenario.model import UNREADABLE, Chaos, Malformed, Stall
 from agentsim.session import Sim, play
 from agentsim.wire.base import HttpRequest, HttpResponse
+from tests.http.chaos_seen import SEEN
 
 FOLDER = Path(__file__).parents[2] / "scenarios" / "chaos"
 ANSWER = "It is Paris, on the Seine."
 ASK = [{"role": "user", "content": "What is the capital of France?"}]
 
-#: What a caller gets of each file, after how many requests: of Claude's client whole and streamed, of Chat Completions' whole and
-#: streamed. A name is the exception's; the clients here send again once or more, without waiting in between.
-SEEN = {
-    "body_too_long": "1 JSONDecodeError | 1 answer | 1 JSONDecodeError | 1 answer without an end",
-    "body_too_short": "2 answer | 1 RemoteProtocolError | 2 answer | 1 answer",
-    "connection_refused": "2 answer | 2 answer | 2 answer | 2 answer",
-    "empty_body": "1 JSONDecodeError | 1 AssertionError | 1 JSONDecodeError | 1 nothing",
-    "ended_before_headers": "2 answer | 2 answer | 2 answer | 2 answer",
-    "ended_in_text": "1 answer | 1 RemoteProtocolError | 1 answer | 1 APIConnectionError",
-    "error_in_stream": "1 answer | 1 APIStatusError | 1 answer | 1 APIError",
-    "gzip": "1 answer | 1 answer | 1 answer | 1 answer",
-    "html": "1 page | 1 AssertionError | 1 page | 1 nothing",
-    "html_error": "2 answer | 2 answer | 2 answer | 2 answer",
-    "lost_event": "1 answer | 1 AssertionError | 1 answer | 1 answer",
-    "odd_chunks": "1 answer | 1 answer | 1 answer | 1 answer",
-    "overloaded": "3 answer | 3 answer | 3 answer | 3 answer",
-    "pause_in_stream": "1 answer | 1 answer | 1 answer | 1 answer",
-    "rate_limited": "2 answer | 2 answer | 2 answer | 2 answer",
-    "repeated_event": "1 answer | 1 It is Paris, on It is Paris, on the Seine. | 1 answer | 1 answer",
-    "reset_before_headers": "2 answer | 2 answer | 2 answer | 2 answer",
-    "reset_in_arguments": "1 call | 1 ReadError | 1 call | 1 APIConnectionError",
-    "reset_in_text": "1 answer | 1 ReadError | 1 answer | 1 APIConnectionError",
-    "reset_in_thinking": "1 answer | 1 ReadError",
-    "second_start": "1 answer | 1 answer | 1 answer | 1 answer",
-    "server_error": "2 answer | 2 answer | 2 answer | 2 answer",
-    "slow_headers": "1 answer | 1 answer | 1 answer | 1 answer",
-    "slow_stream": "1 answer | 1 answer | 1 answer | 1 answer",
-    "stalled_before_headers": "2 answer | 2 answer | 2 answer | 2 answer",
-    "stalled_in_stream": "1 answer | 1 ReadTimeout | 1 answer | 1 APITimeoutError",
-    "swapped_events": "1 answer | 1 IndexError | 1 answer | 1 answer",
-    "truncated_json": "1 JSONDecodeError | 1 JSONDecodeError | 1 JSONDecodeError | 1 JSONDecodeError",
-    "unavailable": "2 answer | 2 answer | 2 answer | 2 answer",
-}
 CASES = [
     pytest.param(name, wire, stream, seen.strip(), id=f"{name}-{wire}-{'stream' if stream else 'whole'}")
     for name, row in SEEN.items()
