@@ -22,9 +22,9 @@ from agentsim.http.provider import Settings
 from agentsim.http.reading import read
 from agentsim.scenario.dump import dumps
 from agentsim.scenario.load import load
-from agentsim.scenario.model import Entry, Scenario, ScriptedFault, ScriptedReply
+from agentsim.scenario.model import UNREADABLE, Entry, Scenario, ScriptedFault, ScriptedReply
 from agentsim.session import Sim
-from agentsim.wire.base import HttpRequest, HttpResponse, Offer
+from agentsim.wire.base import HttpRequest, HttpResponse, Offer, decoded
 
 #: Headers that are the connection's own, and encodings that would have to be undone.
 _OWN = frozenset({"host", "content-length", "connection", "accept-encoding", "transfer-encoding", "content-encoding"})

@@ -72,6 +72,7 @@ class Style:
         claims: statements about it, with sources.
         reads_anything: whether its loop has a meaning for answers that nobody can read, and for those that never come; the
             SDKs were not measured with such.
+        stops: whether a limit that is reached ends the run; otherwise the loop goes on, and no limit is enough for anything.
         formula: the arithmetic of its least limit, in words, for so many tool rounds under these (configured) options.
     """
 
@@ -91,4 +92,5 @@ class Style:
     configure: Callable[[Mapping[str, Any]], Any] | None = None
     claims: tuple[Claim, ...] = ()
     reads_anything: bool = False
+    stops: bool = True
     formula: Callable[[Any, int], str] | None = None
