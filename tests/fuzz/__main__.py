@@ -6,12 +6,20 @@ mended gets a file in the corpus.
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import sys
 from pathlib import Path
 
 import atheris
 
+PARTS = ("agentsim.core", "agentsim.scenario", "agentsim.wire", "agentsim.store", "agentsim.http.sessions")
 with atheris.instrument_imports(include=["agentsim"]):
+    import agentsim
+
+    for module in pkgutil.walk_packages(agentsim.__path__, "agentsim."):  # those that are imported on use, too
+        if module.name.startswith(PARTS):
+            importlib.import_module(module.name)
     from tests.fuzz.targets import CORPUS, TARGETS
 
 ROOT = Path(__file__).parents[2]
