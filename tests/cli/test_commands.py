@@ -211,9 +211,9 @@ def test_styles_lists_the_vocabulary_and_tells_more_of_one():
 def test_styles_says_when_and_on_what_a_style_was_proved():
     assert re.search(
         r"proved on: ai \d.*\(\d{4}-\d\d-\d\d, [\d,]+ of [\d,]+ random scripts agree\)",
-        agentsim("styles", "ai-sdk/generateText"),
+        agentsim("styles", "ai-sdk/ToolLoopAgent.generate"),
     )
-    (row,) = json.loads(agentsim("styles", "ai-sdk/generateText", "--format", "json"))
+    (row,) = json.loads(agentsim("styles", "ai-sdk/ToolLoopAgent.generate", "--format", "json"))
     assert row["proof"]["agreements"] == row["proof"]["examples"] > 0
     (row,) = json.loads(agentsim("styles", "reference", "--format", "json"))
     assert row["proof"] is None

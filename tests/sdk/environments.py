@@ -116,6 +116,10 @@ def versions(name: str, packages: list[str], latest: bool = False) -> dict[str, 
     return dict(json.loads(shown))
 
 
+#: Seconds that a driver's first answer may take longer: some SDKs take their time to be imported.
+STARTING = 120
+
+
 class Driver:
     """A driver process that is started again after it hung or died."""
 
@@ -128,7 +132,9 @@ class Driver:
 
     def ask(self, question: Json) -> Json:
         """One case there and its answer back."""
+        patience = question["timeout"] + 15
         if self.process is None or self.process.poll() is not None:
+            patience += STARTING
             with self.log.open("ab") as log:
                 self.process = subprocess.Popen(
                     self.command,
@@ -141,7 +147,7 @@ class Driver:
                 )
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        watchdog = threading.Timer(question["timeout"] + 15, self.process.kill)
+        watchdog = threading.Timer(patience, self.process.kill)
         watchdog.start()
         self.process.stdin.write(json.dumps(question) + "\n")
         self.process.stdin.flush()
@@ -149,6 +155,7 @@ class Driver:
         watchdog.cancel()
         if line:
             return dict(json.loads(line))
+        self.process.wait(20)
         dead = {"type": "RigDriverDied", "message": f"the driver gave no answer; see {self.log.name} in its folder"}
         return {"returned": "error", "error": dead, "tool_runs": []}
 

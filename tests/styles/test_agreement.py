@@ -51,11 +51,6 @@ def test_a_listed_divergence_still_diverges(name):
     assert listed <= diverging
 
 
-def test_every_entry_point_was_compared_with_its_sdk_on_random_scripts():
-    measured = {row["style"] for name in NAMES for row in rows_of(name)}
-    assert sorted(AGREEMENT) == sorted(measured - WITHOUT_RANDOM_SCRIPTS)
-
-
 @pytest.mark.parametrize("style", sorted(AGREEMENT))
 def test_a_stored_proof_is_of_the_measured_versions_and_accounts_for_every_script(style):
     told = AGREEMENT[style]
