@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agentsim.core.events import Outcome, RunFinished, RunStarted
+from agentsim.core.events import ModelReplied, Outcome, RunFinished, RunStarted
 from agentsim.core.messages import Reply, ToolCall
 from agentsim.core.run import Setup
 from agentsim.core.style import Refused, Style
@@ -18,7 +18,16 @@ from agentsim.drive.world import World
 from agentsim.errors import UsageError
 from agentsim.judge.result import Result
 from agentsim.scenario.inputs import input_check
-from agentsim.scenario.model import FOREVER, AnyCall, Scenario, ScriptedReply
+from agentsim.scenario.model import (
+    FOREVER,
+    UNREADABLE,
+    AnyCall,
+    Entry,
+    Scenario,
+    ScriptedFault,
+    ScriptedReply,
+    seen_instead,
+)
 
 Function = Callable[..., Any]
 
@@ -84,7 +93,9 @@ class Play:
             (scenario.output or {}).get("title"),
         )
         resumes = _resumes_for_ever(scenario)
-        bounded = bound is not None or getattr(self.options, "bounded", False) or self._costs_bound()
+        bounded = (
+            (bound is not None and self.style.stops) or getattr(self.options, "bounded", False) or self._costs_bound()
+        )
         world = World(
             scenario,
             streamed=self.stream,
@@ -139,12 +150,15 @@ class Play:
             limit_is_default=is_default,
             unused_replies=unused,
             least_limit=self.least_limit,
+            at=replace(self, functions={}).result,
         )
 
     # -- the least limit ----------------------------------------------------------------------------------------
 
     def least_limit(self) -> int | None:
         """The smallest n such that n and every larger limit end as no limit does; None where that never ends or can't be stopped."""
+        if not self.style.stops:
+            return None
         quiet = replace(self, functions={})
         free, _ = quiet.transcript(None)
         outcome = free.outcome
@@ -196,11 +210,17 @@ def _count(transcript: Transcript) -> float:
 
 
 def _essence(transcript: Transcript) -> tuple[Any, ...]:
-    """What has to be the same for a limit to be enough: ending, return, runs, text."""
+    """What has to be the same for a limit to be enough: return, text, runs, and the ending of what threw.
+
+    Of a run that returned, the number of calls stands for its ending: where the limit only took the tools away from the last call, and
+    the same answer came, nobody could tell the difference.
+    """
     outcome = transcript.outcome
     assert outcome is not None
     runs = tuple((run.name, repr(run.input), repr(run.output), run.is_error) for run in transcript.tool_runs)
-    return outcome.ended, outcome.returned, outcome.final_text, outcome.error_type, runs
+    calls = sum(type(event) is ModelReplied for event in transcript)
+    how = outcome.ended if outcome.returned == "error" else calls
+    return outcome.returned, outcome.finish_reason, outcome.final_text, outcome.error_type, runs, how
 
 
 def _scripted_replies(scenario: Scenario) -> int:
@@ -231,6 +251,8 @@ def prepare(
     chosen, why = _choose_wire(scenario, style, wire)
     output = input_check(scenario.output) if scenario.output is not None else None
     streams = _choose_stream(style, stream)
+    if chosen and not style.reads_anything and (unmeasured := _unmeasured(scenario, streams)):
+        chosen, why = None, f"what {style.name} makes of it is not measured: {unmeasured}; {_ASK_THE_SDK}"
     return Play(scenario, style, chosen, why, streams, _configure(style, tree), output, max_calls, functions or {})
 
 
@@ -248,12 +270,28 @@ def _choose_wire(scenario: Scenario, style: Style, wire: str | None) -> tuple[st
 
 
 def _problem(scenario: Scenario, wire: str) -> str | None:
-    scripts = [scenario.script, *(agent.script for agent in scenario.agents.values())]
-    for entry in (entry for script in scripts for entry in script):
+    for entry in (entry for script in _scripts(scenario) for entry in script):
         reply = _whole(entry) if isinstance(entry, ScriptedReply) else entry.fault.partial
         if reply is not None and (problem := cannot_express(reply, wire)):
             return problem
     return None
+
+
+_ASK_THE_SDK = "play it to the SDK itself, with `agentsim serve` or `agentsim.play`"
+
+
+def _unmeasured(scenario: Scenario, streamed: bool) -> str | None:
+    """The first answer of a script that the SDKs were not measured with, in words."""
+    for entry in (entry for script in _scripts(scenario) for entry in script):
+        fault = seen_instead(entry, entry.fault if isinstance(entry, ScriptedFault) else None, streamed)
+        if fault is not None and (fault.type == UNREADABLE or fault.disconnect == "stall"):
+            what = fault.message or "the connection stays and nothing more comes"
+            return f"on line {entry.line} {what}" if entry.line else what
+    return None
+
+
+def _scripts(scenario: Scenario) -> list[tuple[Entry, ...]]:
+    return [scenario.script, *(agent.script for agent in scenario.agents.values())]
 
 
 def _whole(entry: ScriptedReply) -> Reply:
