@@ -32,7 +32,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("agentsim_allow_hosts", "hosts that may be reached while a scenario plays", type="args", default=[])
     parser.addini("agentsim_block_network", "keep the network closed for the whole suite", type="bool", default=False)
     parser.addini(
-        "agentsim_dummy_keys", "give API keys that are not set dummy values for the whole suite", type="bool", default=False
+        "agentsim_dummy_keys",
+        "give API keys that are not set dummy values for the whole suite",
+        type="bool",
+        default=False,
     )
     parser.addini("agentsim_agent", "module:callable to which *.scenario.yaml files are played as tests", default="")
     group = parser.getgroup("agentsim")
@@ -78,7 +81,9 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     """A test module whose import asked for a key is told how to give it one."""
     report = yield
     if report.failed and "_API_KEY" in str(report.longrepr) and not collector.config.getini("agentsim_dummy_keys"):

@@ -1,6 +1,5 @@
-import pytest
-
 import agent
+import pytest
 
 
 @pytest.mark.agentsim("refund.yaml", "cut_refund.yaml", "paused.yaml")

@@ -19,9 +19,7 @@ def refund(order_id: int) -> str:
 class WholeReplies(AgentMiddleware):
     """Asks again, with more room, for a reply that the output limit cut: streamed, a cut call looks whole."""
 
-    def wrap_model_call(
-        self, request: ModelRequest, handler: Callable[[ModelRequest], ModelResponse]
-    ) -> ModelResponse:
+    def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], ModelResponse]) -> ModelResponse:
         for room in (1024, 4096, 16384):
             response = handler(request.override(model_settings={"max_tokens": room}))
             stop = response.result[-1].response_metadata.get("stop_reason")

@@ -19,7 +19,13 @@ def test_a_cut_refund_ends_the_run_and_refunds_nothing(sim):
     assert sim.tool_results == []
 
 
-@pytest.mark.agentsim({"agentsim": 1, "prompt": "Refund order 42", "replies": [{"tool_use": {"refund": {"order_id": 42}}, "repeat": "forever"}]})
+@pytest.mark.agentsim(
+    {
+        "agentsim": 1,
+        "prompt": "Refund order 42",
+        "replies": [{"tool_use": {"refund": {"order_id": 42}}, "repeat": "forever"}],
+    }
+)
 def test_a_model_that_never_stops_meets_the_limit(sim):
     with pytest.raises(MaxTurnsExceeded):
         agent.ask(sim.prompt)

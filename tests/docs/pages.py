@@ -78,6 +78,7 @@ class Session:
         self._env |= {"NO_COLOR": "1", "COLUMNS": "100", "TERM": "dumb", "PYTHONDONTWRITEBYTECODE": "1"}
         self._env["HYPOTHESIS_STORAGE_DIRECTORY"] = str(folder / ".hypothesis")
         self.home = folder.parent
+        folder.mkdir(exist_ok=True)
         if not literally:
             self._enter()
         if not (self.home / "agentsim").exists():
@@ -121,7 +122,9 @@ class Session:
         elif block.language == "yaml":
             assert not unmet(agentsim.run(agentsim.loads(block.text))), f"line {block.line}"
         else:
-            raise AssertionError(f"line {block.line}: nothing is done with a block of {block.language or 'no language'}")
+            raise AssertionError(
+                f"line {block.line}: nothing is done with a block of {block.language or 'no language'}"
+            )
 
     def run(self, script: str, *, status: int) -> None:
         """Run shell commands, and stay where they end."""

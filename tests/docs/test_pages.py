@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import CACHE, DOCS, ROOT, blocks_of, difference, environment_of, follow, prepared
+from tests.docs.pages import DOCS, blocks_of, environment_of, follow, prepared
 
-PAGES = sorted(path for path in DOCS.rglob("*.md") if any(blocks_of(path.read_text("utf-8"))))
+PAGES = sorted(
+    path for path in DOCS.rglob("*.md") if path.parent.name != "reference" and any(blocks_of(path.read_text("utf-8")))
+)
 NAMES = {path: str(path.relative_to(DOCS)) for path in PAGES}
 PLAIN = [path for path in PAGES if environment_of(path.read_text("utf-8")) == "plain"]
 REAL = [path for path in PAGES if path not in PLAIN]

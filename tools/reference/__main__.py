@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tools.reference.files import ROOT, generated
+from tools.reference.files import ROOT, built, kept
 
 
 def main() -> None:
     """Write what differs, and say what was written."""
-    for path, text in generated().items():
+    for path, text in (kept() | built()).items():
         file = ROOT / path
         if not file.exists() or file.read_text("utf-8") != text:
             file.parent.mkdir(parents=True, exist_ok=True)

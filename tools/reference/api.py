@@ -33,14 +33,16 @@ def page() -> str:
         parts += [_described(f"agentsim.{name}", getattr(agentsim, name)) for name in names]
     parts += ["## Hypothesis", "In `agentsim.strategies`; needs `agentsim[pytest]`."]
     functions = [getattr(strategies, name) for name in strategies.__all__]
-    parts += [_described(f"agentsim.strategies.{each.__name__}", each) for each in functions if inspect.isfunction(each)]
+    parts += [
+        _described(f"agentsim.strategies.{each.__name__}", each) for each in functions if inspect.isfunction(each)
+    ]
     return "\n\n".join(parts) + "\n"
 
 
 def _described(name: str, value: Any) -> str:
     parts = [f"### {name}"]
     if not (inspect.isclass(value) and issubclass(value, Exception)) and not _is_plain(value):
-        parts.append(f"```python\n# signature\n{name}{_signature(value)}\n```")
+        parts.append(f"`{name}{_signature(value)}`")
     parts.append(documentation(value.__doc__ or ""))
     if inspect.isclass(value):
         members = [_member(each, value.__dict__[each]) for each in value.__dict__ if not each.startswith("_")]
@@ -66,5 +68,9 @@ def _member(name: str, value: Any) -> str:
     function = value.fget if isinstance(value, property) else getattr(value, "func", value)
     if not inspect.isfunction(function) or not function.__doc__:
         return ""
-    shown = f"{name}{_signature(value).replace('self, ', '').replace('(self)', '()')}" if inspect.isfunction(value) else name
+    shown = (
+        f"{name}{_signature(value).replace('self, ', '').replace('(self)', '()')}"
+        if inspect.isfunction(value)
+        else name
+    )
     return f"- `{shown}`: {' '.join(first_paragraph(function.__doc__).split())}"

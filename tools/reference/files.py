@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -16,22 +17,25 @@ ROOT = Path(__file__).parents[2]
 SCHEMA = "schema/scenario.schema.json"
 
 
-def generated() -> dict[str, str]:
-    """Path from the repository's root -> the whole text that belongs there."""
-    pages = {
-        "docs/claims.md": claims.page(),
+def kept() -> dict[str, str]:
+    """Generated files that the repository keeps: path from its root -> the whole text that belongs there."""
+    pages = {"docs/claims.md": claims.page(), SCHEMA: json.dumps(json_schema(), ensure_ascii=False, indent=2) + "\n"}
+    explanation = "docs/explanation/budgets.md"
+    pages[explanation] = budgets.filled((ROOT / explanation).read_text("utf-8"))
+    return pages | {"docs/llms.txt": _llms(pages | built())}
+
+
+def built() -> dict[str, str]:
+    """Pages that are only made for the site: they change whenever the code does."""
+    return {
         "docs/reference/cli.md": cli.page(),
         "docs/reference/api.md": api.page(),
+        "docs/reference/budgets.md": budgets.page(),
         "docs/reference/pytest.md": plugin.page(),
         "docs/reference/rules.md": rules.page(),
         "docs/reference/scenario.md": scenario.page(),
         "docs/reference/styles.md": styles.page(),
-        SCHEMA: json.dumps(json_schema(), ensure_ascii=False, indent=2) + "\n",
     }
-    explanation = "docs/explanation/budgets.md"
-    pages[explanation] = budgets.filled((ROOT / explanation).read_text("utf-8"))
-    pages["docs/llms.txt"] = _llms(pages)
-    return pages
 
 
 def navigation() -> list[tuple[str, list[tuple[str, str]]]]:
@@ -61,15 +65,22 @@ def _llms(pages: dict[str, str]) -> str:
         for title, page in entries:
             path = f"docs/{page}"
             text = pages[path] if path in pages else (ROOT / path).read_text("utf-8")
-            lines.append(f"- [{title}]({page}): {_first_sentence(text)}")
+            said = _first_sentence(_with_snippets(text))
+            lines.append(f"- [{title}]({page}): {said}" if said else f"- [{title}]({page})")
     return "\n".join(lines) + "\n"
 
 
 def _first_sentence(page: str) -> str:
-    """The first sentence of a page's first paragraph."""
+    """The first sentence of a page's first paragraph; "" where it has none."""
     for paragraph in page.split("\n\n"):
         text = " ".join(paragraph.split())
-        if text and not text.startswith(("#", "<!--", "```", "|", "--8<--")):
+        if text and not text.startswith(("#", "<!--", "```", "|", "- ", "1. ")):
             end = text.find(". ")
             return text.removesuffix(".") if end < 0 else text[:end]
-    return "as its title says"
+    return ""
+
+
+def _with_snippets(page: str) -> str:
+    """A page that is nothing but another file, as that file."""
+    found = re.fullmatch(r'--8<-- "([^"]+)"\n', page)
+    return (ROOT / found[1]).read_text("utf-8") if found else page

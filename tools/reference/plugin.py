@@ -13,7 +13,7 @@ INTRODUCTION = """# pytest
 
 The plugin is known once `agentsim[pytest]` is installed, and costs nothing until it is used. `pytest -p no:agentsim` switches it off. At the end of a test
 replies never asked for and refused requests fail it; a failing test shows its transcript."""
-CODE = '''```python title="test_refund.py"
+CODE = """```python title="test_refund.py"
 import httpx
 import pytest
 
@@ -21,13 +21,14 @@ import pytest
 @pytest.mark.agentsim({"agentsim": 1, "prompt": "Refund order 42", "replies": [{"text": "Refunded."}]})
 def test_refund(sim):
     body = {"model": "gpt-6-astra", "messages": [{"role": "user", "content": sim.prompt}]}
-    reply = httpx.post("https://api.openai.com/v1/chat/completions", json=body)
+    key = {"authorization": "Bearer any"}
+    reply = httpx.post("https://api.openai.com/v1/chat/completions", json=body, headers=key)
     assert reply.json()["choices"][0]["message"]["content"] == "Refunded."
 ```
 
 ```console
 python -m pytest -q
-```'''
+```"""
 
 
 class _Parser:
@@ -37,14 +38,14 @@ class _Parser:
         self.settings: list[tuple[str, str, Any]] = []
         self.options: list[tuple[str, str]] = []
 
-    def addini(self, name: str, help: str, type: str = "string", default: Any = None) -> None:
-        self.settings.append((name, help, default))
+    def addini(self, name: str, text: str, default: Any = None, **_: Any) -> None:
+        self.settings.append((name, text, default))
 
     def getgroup(self, name: str) -> _Parser:
         return self
 
-    def addoption(self, name: str, help: str, metavar: str = "", choices: tuple[str, ...] = (), **_: Any) -> None:
-        self.options.append((f"{name}={metavar or '|'.join(choices)}", help))
+    def addoption(self, name: str, metavar: str = "", choices: tuple[str, ...] = (), **more: Any) -> None:
+        self.options.append((f"{name}={metavar or '|'.join(choices)}", more["help"]))
 
 
 class _Config:
@@ -82,8 +83,9 @@ def _default(value: Any) -> str:
 
 def _fixtures() -> list[tuple[str, str]]:
     """The plugin's fixtures; read off its source, because pytest wraps the functions."""
-    found = []
-    for node in ast.parse(inspect.getsource(pytest_plugin)).body:
-        if isinstance(node, ast.FunctionDef) and any(ast.unparse(d) == "pytest.fixture" for d in node.decorator_list):
-            found.append((f"`{node.name}`", ast.get_docstring(node) or ""))
-    return found
+    return [
+        (f"`{node.name}`", ast.get_docstring(node) or "")
+        for node in ast.parse(inspect.getsource(pytest_plugin)).body
+        if isinstance(node, ast.FunctionDef)
+        and any(ast.unparse(each) == "pytest.fixture" for each in node.decorator_list)
+    ]

@@ -75,5 +75,11 @@ def type_of(schema: Any) -> str:
         if schema.get("properties"):
             return "{" + ", ".join(schema["properties"]) + "}"
         return f"name → {type_of(schema['additionalProperties'])}" if schema.get("additionalProperties") else "mapping"
-    words = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "null": "null"}
+    words = {
+        "string": "text",
+        "integer": "whole number",
+        "number": "number",
+        "boolean": "true or false",
+        "null": "null",
+    }
     return words.get(kind, kind) if isinstance(kind, str) else " or ".join(words.get(each, each) for each in kind)
