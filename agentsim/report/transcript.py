@@ -163,6 +163,10 @@ def part_text(part: Any) -> str:
 def fault_text(fault: Fault) -> str:
     """A fault on one line."""
     where = f" after {fault.after_characters} characters" if fault.after_characters is not None else ""
+    if fault.disconnect == "refuse":
+        return "the connection is refused"
+    if fault.disconnect == "stall":
+        return f"nothing more comes{where}, and the client stops waiting"
     if fault.disconnect:
         return f"the connection is lost ({fault.disconnect}){where}"
     return f"{fault.status} {fault.type}: {fault.message}{where}"

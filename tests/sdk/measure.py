@@ -102,6 +102,10 @@ def versions(name: str, packages: list[str]) -> dict[str, str]:
     return dict(json.loads(shown))
 
 
+#: Seconds that a driver's first answer may take longer: some SDKs take their time to be imported.
+STARTING = 120
+
+
 class Driver:
     """A driver process that is started again after it hung or died."""
 
@@ -112,7 +116,9 @@ class Driver:
 
     def ask(self, question: Json) -> Json:
         """One case there and its answer back."""
+        patience = question["timeout"] + 15
         if self.process is None or self.process.poll() is not None:
+            patience += STARTING
             self.process = subprocess.Popen(
                 self.command,
                 cwd=self.cwd,
@@ -123,7 +129,7 @@ class Driver:
             )
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        watchdog = threading.Timer(question["timeout"] + 15, self.process.kill)
+        watchdog = threading.Timer(patience, self.process.kill)
         watchdog.start()
         self.process.stdin.write(json.dumps(question) + "\n")
         self.process.stdin.flush()
@@ -131,6 +137,7 @@ class Driver:
         watchdog.cancel()
         if line:
             return dict(json.loads(line))
+        self.process.wait(20)
         dead = {"type": "RigDriverDied", "message": "the driver gave no answer"}
         return {"returned": "error", "error": dead, "tool_runs": []}
 
