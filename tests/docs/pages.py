@@ -6,6 +6,7 @@
 - A `text` (or `json`) block is the output of the command before it: its lines come in this order, `…` stands for anything, and other
   lines may stand between.
 - A `python` block without a title is a program, and a `yaml` block without one a scenario that plays as it expects.
+- A page with `<!-- folder: the repository -->` is read in this repository, with its `scenarios/`.
 - `<!-- shown: why -->` is a block that nothing is done with, and the reason.
 
 Lines that install something aren't run: what they name has to be there, at the version that they name. `Session(literally=True)` runs them.
@@ -38,6 +39,7 @@ _FENCE = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _INSTALLS = re.compile(r"^(python -m venv|\. \.venv/bin/activate|python -m pip install|npm (install|init))\b")
+_IN_REPOSITORY = "<!-- folder: the repository -->"
 _ENVIRONMENT = re.compile(r"^<!-- environment: (\S+) -->$", re.MULTILINE)
 
 
@@ -197,6 +199,8 @@ def follow(page: Path, folder: Path, *, literally: bool = False) -> Session:
     """Follow a page in a folder, from its first block to its last."""
     text = page.read_text("utf-8")
     session = Session(folder, environment_of(text), literally=literally)
+    if _IN_REPOSITORY in text:
+        (folder / "scenarios").symlink_to(ROOT / "scenarios")
     for block in blocks_of(text):
         try:
             session.play(block)
