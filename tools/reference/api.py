@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from typing import Any
 
 import agentsim
@@ -60,6 +61,7 @@ def _signature(value: Any) -> str:
         text = str(inspect.signature(value))
     except (TypeError, ValueError):
         return "(…)"
+    text = re.sub(r"<function (\w+) at 0x[0-9a-f]+>", r"\1", text)
     return text.replace("'", "").replace("collections.abc.", "").replace("os.PathLike[str]", "PathLike")
 
 
