@@ -31,7 +31,7 @@ from agentsim.judge.expect import unmet
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-CACHE = ROOT / ".sdk-cache"
+CACHE = Path(os.environ.get("AGENTSIM_SDK_CACHE") or ROOT / ".sdk-cache").resolve()
 
 _FENCE = re.compile(
     r"^(?:<!-- (?P<note>exit \d+|shown: .+?) -->\n+)?"
@@ -219,13 +219,13 @@ def prepared(environment: str) -> None:
     """Make the environment of a page about an SDK, where it is missing."""
     if environment == "python":
         _prepared_python(CACHE / "docs_python", Path(__file__).with_name("sdk_python.txt"))
-    elif environment != "plain" and not (CACHE / environment / "node_modules").exists():
-        folder = ROOT / "tests" / "sdk" / environment
-        (CACHE / environment).mkdir(parents=True, exist_ok=True)
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(folder / name, CACHE / environment / name)
-        command = ["npm", "ci", "--no-audit", "--no-fund", "--omit-lockfile-registry-resolved=true"]
-        subprocess.run(command, cwd=CACHE / environment, check=True)
+    elif environment != "plain":
+        sys.path.insert(0, str(ROOT / "tests" / "sdk"))
+        try:
+            from environments import prepare  # type: ignore[import-not-found]
+        finally:
+            sys.path.remove(str(ROOT / "tests" / "sdk"))
+        prepare(environment)
 
 
 def _prepared_python(venv: Path, manifest: Path) -> None:
