@@ -83,8 +83,10 @@ class Session:
         folder.mkdir(exist_ok=True)
         if not literally:
             self._enter()
-        if not (self.home / "agentsim").exists():
-            (self.home / "agentsim").symlink_to(ROOT)
+        # The checkout is beside the folder that a page is about; the tutorial makes that folder.
+        beside = folder if literally else self.home
+        if not (beside / "agentsim").exists():
+            (beside / "agentsim").symlink_to(ROOT)
 
     def _enter(self) -> None:
         """Commands of the environment: what an activated one would have on its path."""
