@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 
 def agentsim(*arguments: str, cwd: Path = ROOT) -> SimpleNamespace:
     """The command, in this process: starting one and importing an SDK anew takes longer than most audits."""
-    out, err, status = io.StringIO(), io.StringIO(), 0
+    out, err, status = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO(), 0
     before = list(sys.path)
     sys.path[:0] = [str(ROOT), str(cwd)]
     try:
@@ -39,7 +39,8 @@ def agentsim(*arguments: str, cwd: Path = ROOT) -> SimpleNamespace:
     finally:
         sys.path[:] = before
         gc.unfreeze()  # an audit freezes what its children share
-    return SimpleNamespace(returncode=status, stdout=out.getvalue(), stderr=err.getvalue())
+    out.flush()
+    return SimpleNamespace(returncode=status, stdout=out.buffer.getvalue().decode(), stderr=err.getvalue())
 
 
 def process(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -62,12 +63,12 @@ def test_the_report_card_names_the_rule_and_shows_the_run():
 
 
 def test_json_has_a_row_for_each_rule_and_scenario():
-    done = agentsim("tests.zoo.careful:claude", "--rule", "refusal_is_no_answer", "--format", "json")
+    done = agentsim("tests.zoo.careful:claude", "--rule", "truncated_text_is_no_answer", "--format", "json")
     assert done.returncode == 0
     data = json.loads(done.stdout)
     assert data == {
         "target": "tests.zoo.careful:claude",
-        "rules": [{"rule": "refusal_is_no_answer", "result": "passed", "scenario": "refusal", "detail": ""}],
+        "rules": [{"rule": "truncated_text_is_no_answer", "result": "passed", "scenario": "cut_text", "detail": ""}],
         "failed": [],
     }
 
