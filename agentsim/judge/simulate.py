@@ -84,7 +84,9 @@ class Play:
             (scenario.output or {}).get("title"),
         )
         resumes = _resumes_for_ever(scenario)
-        bounded = bound is not None or getattr(self.options, "bounded", False) or self._costs_bound()
+        bounded = (
+            (bound is not None and self.style.stops) or getattr(self.options, "bounded", False) or self._costs_bound()
+        )
         world = World(
             scenario,
             streamed=self.stream,
@@ -145,6 +147,8 @@ class Play:
 
     def least_limit(self) -> int | None:
         """The smallest n such that n and every larger limit end as no limit does; None where that never ends or can't be stopped."""
+        if not self.style.stops:
+            return None
         quiet = replace(self, functions={})
         free, _ = quiet.transcript(None)
         outcome = free.outcome

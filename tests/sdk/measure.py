@@ -12,6 +12,7 @@ NAME is a folder beside this file with a manifest, a driver, and ``entries.json`
                   "streams": [false, true],  the values of `stream` that are a choice
                   "no_limit": true,          whether the SDK has a value for "no limit"
                   "cases": ["answer"],       the only cases that it is measured with, where not all
+                  "rows": ["answer"],        the same, but random scripts are tried on it too
                   "more_limits": [20],       also for cases that name no limits of their own
                   "options": {"stream": false}}]}   a variant: the row then tells these options
 
@@ -176,7 +177,7 @@ def plan(document: Json, description: Json, chosen: argparse.Namespace) -> Itera
             styles = case.get("styles", document.get("styles", [entry["style"]]))
             if entry["style"] not in styles:
                 continue
-            if case["id"] not in entry.get("cases", [case["id"]]):
+            if case["id"] not in entry.get("cases", entry.get("rows", [case["id"]])):
                 continue
             for wire in wires_of(case, entry):
                 if chosen.wire and wire not in chosen.wire:
