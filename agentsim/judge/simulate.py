@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agentsim.core.events import Outcome, RunFinished, RunStarted
+from agentsim.core.events import ModelReplied, Outcome, RunFinished, RunStarted
 from agentsim.core.messages import Reply, ToolCall
 from agentsim.core.run import Setup
 from agentsim.core.style import Refused, Style
@@ -200,11 +200,17 @@ def _count(transcript: Transcript) -> float:
 
 
 def _essence(transcript: Transcript) -> tuple[Any, ...]:
-    """What has to be the same for a limit to be enough: ending, return, runs, text."""
+    """What has to be the same for a limit to be enough: return, text, runs, and the ending of what threw.
+
+    Of a run that returned, the number of calls stands for its ending: where the limit only took the tools away from the last call, and
+    the same answer came, nobody could tell the difference.
+    """
     outcome = transcript.outcome
     assert outcome is not None
     runs = tuple((run.name, repr(run.input), repr(run.output), run.is_error) for run in transcript.tool_runs)
-    return outcome.ended, outcome.returned, outcome.final_text, outcome.error_type, runs
+    calls = sum(type(event) is ModelReplied for event in transcript)
+    how = outcome.ended if outcome.returned == "error" else calls
+    return outcome.returned, outcome.finish_reason, outcome.final_text, outcome.error_type, runs, how
 
 
 def _scripted_replies(scenario: Scenario) -> int:

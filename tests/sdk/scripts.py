@@ -9,6 +9,9 @@ Json = dict[str, Any]
 
 CHUNK = 6
 
+#: The plugin that Semantic Kernel's functions are put in; it stands in front of their names.
+PLUGIN = "sim-"
+
 
 def blocks_of(reply: Json) -> list[Json]:
     """Bring the short keys of a reply into one ordered list of blocks."""
@@ -46,11 +49,11 @@ def _block(entry: Json) -> Json:
 
 
 def with_offered_names(blocks: list[Json], body: Json) -> list[Json]:
-    """Scripts say `lookup`; an MCP host offers it as `mcp__SERVER__lookup` and wants that name."""
-    offered = [str(tool.get("name", "")) for tool in body.get("tools") or []]
+    """Scripts say `lookup`; an MCP host offers it as `mcp__SERVER__lookup`, a kernel as `sim-lookup`, and wants that name."""
+    offered = [str((tool.get("function") or tool).get("name", "")) for tool in body.get("tools") or []]
     named = []
     for block in blocks:
-        full = [name for name in offered if name.endswith(f"__{block.get('name')}")]
+        full = [name for name in offered if short_name(name) == block.get("name")]
         known = block["t"] != "call" or block["name"] in offered or len(full) != 1
         named.append(block if known else {**block, "name": full[0]})
     return named
@@ -65,7 +68,9 @@ def with_output_names(blocks: list[Json], body: Json) -> list[Json]:
 
 
 def short_name(name: str) -> str:
-    """A tool's name without the MCP server that it comes from."""
+    """A tool's name without the MCP server, or the kernel's plugin, that it comes from."""
+    if name.startswith(PLUGIN):
+        return name.removeprefix(PLUGIN)
     return name.split("__", 2)[2] if name.startswith("mcp__") and name.count("__") > 1 else name
 
 

@@ -13,6 +13,7 @@ _EMPTY_TEXT = "an empty text is taken for a message without content, which is as
 #: LangChain for Python writes each block of a shared id as all calls of that id, but leaves blocks with the newer, optional
 #: `caller` field as they are. A scenario's calls have no such field.
 _CALLER = "a call with a `caller` field is sent back as it came; here calls have none"
+_PLUGIN = "a kernel function's full name begins with its plugin's; a scenario's name is the whole name"
 _NAN = "NaN is no JSON, and no provider's body can hold it"
 
 #: (style, case, wire, streamed) -> why; None in place of a wire or of streamed: every one.
@@ -22,6 +23,7 @@ DIVERGENCES: dict[tuple[str, str, str | None, bool | None], str] = {
     ("langchain/create_react_agent", "duplicate_ids_with_caller", "anthropic-messages", None): _CALLER,
     ("langchain/create_agent", "raw_nan", "anthropic-messages", None): _NAN,
     ("langchain/create_react_agent", "raw_nan", "anthropic-messages", None): _NAN,
+    ("semantic-kernel/ChatCompletionAgent", "filter_and_throwing_tool", "openai-chat", False): _PLUGIN,
     ("openai-agents-js/run", "empty_answer", "openai-responses", None): _EMPTY_TEXT,
     ("openai-agents-js/run", "server_and_empty_text", "openai-responses", None): _EMPTY_TEXT,
     ("openai-agents-js/run", "empty_after_round", "openai-responses", None): _EMPTY_TEXT,
