@@ -12,7 +12,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, TypeVar
 
 from agentsim.core.events import Event, Fault, ModelFailed, ModelReplied, ModelRequested, OutOfScript, RunStarted
@@ -212,7 +211,7 @@ class Provider:
             self.events.append(ModelRequested(kept, history[kept:], agent, asked.offered, thread.number))
         if self.settings.watch is not None:
             self.settings.watch(asked.offered or ())
-        self._judge(codec, asked, history, thread, kept)
+        self._judge(reading, asked, history, thread, kept)
         played = self._next(asked, history, agent)
         self.failed_last = played.fault is not None
         exchange.reply, exchange.fault = self._said(played, asked)
@@ -253,13 +252,17 @@ class Provider:
         return Message(message.role, tuple(content)) if changed else message
 
     def _judge(
-        self, codec: Codec, asked: ModelRequest, history: tuple[Message, ...], thread: Thread, kept: int
+        self, reading: Reading, asked: ModelRequest, history: tuple[Message, ...], thread: Thread, kept: int
     ) -> None:
-        """Refuse what the provider refuses; only what is new is looked at."""
+        """Refuse what the provider refuses; only what is new is looked at, and of the same opening nothing is."""
         judged = min(kept, thread.judged)
         thread.asked, thread.history, thread.judged = asked, history, 0
-        context = Context(history, self.memory, judged, self.memory.resumes(history), self._off)
-        if complaint := codec.history_complaint(asked, context):
+        if asked is reading.asked and not self._off:
+            complaint = reading.misfit
+        else:
+            context = Context(history, self.memory, judged, self.memory.resumes(history), self._off)
+            complaint = reading.codec.history_complaint(asked, context)
+        if complaint is not None:
             raise Refused(complaint)
         thread.judged = len(history)
 
@@ -312,8 +315,10 @@ class Provider:
             if self.settings.keep:
                 self.events.append(ModelFailed(fault, arrival(fault.partial or Reply(), pace, size).seconds))
         else:
-            make = codec.encode_reply if self.settings.real_time else partial(encode, codec)
-            response = make(reply, asked, tag, size)
+            if self.settings.real_time:
+                response = codec.encode_reply(reply, asked, tag, size)
+            else:
+                response = encode(codec, reply, asked, tag, size)
             self.replies += 1
             if self.settings.keep:
                 self.events.append(ModelReplied(reply, arrival(reply, pace, size).seconds))
