@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import http
+import re
 import socket
 import struct
 from collections import deque
@@ -29,6 +30,9 @@ LENGTH, CHUNKED, TO_THE_END = "length", "chunked", "to the end"
 
 #: Seconds for which a client is read on that was refused in the middle of its request.
 _PATIENCE = 2.0
+
+#: Java's client offers HTTP/2 with each request, whose body the parser would then take for HTTP/2.
+_UPGRADE = re.compile(rb"\r\nupgrade:", re.IGNORECASE)
 
 _LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in http.HTTPStatus}
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -75,10 +79,12 @@ class Connection(asyncio.Protocol):
         """Bytes of one or more requests."""
         if self._closing:
             return
+        if b"pgrade:" in data:
+            data = _UPGRADE.sub(b"\r\nx-no-upgrade:", data)
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            self._closing = True  # what follows is in another protocol; the request itself was answered
+        except httptools.HttpParserUpgrade:  # CONNECT: what follows is in another protocol
+            self._closing = True
             self._transport.close()
         except httptools.HttpParserError:
             self._refuse_the_rest(_plain(400, "Invalid HTTP request received."))
