@@ -22,9 +22,9 @@ from agentsim.http.provider import Settings
 from agentsim.http.reading import read
 from agentsim.scenario.dump import dumps
 from agentsim.scenario.load import load
-from agentsim.scenario.model import Entry, Scenario, ScriptedFault, ScriptedReply
+from agentsim.scenario.model import UNREADABLE, Entry, Scenario, ScriptedFault, ScriptedReply
 from agentsim.session import Sim
-from agentsim.wire.base import HttpRequest, HttpResponse, Offer
+from agentsim.wire.base import HttpRequest, HttpResponse, Offer, decoded
 
 #: Headers that are the connection's own, and encodings that would have to be undone.
 _OWN = frozenset({"host", "content-length", "connection", "accept-encoding", "transfer-encoding", "content-encoding"})
@@ -80,7 +80,10 @@ class Recorder(Sim):
         self.first = self.first or reading.opening.prompt
         self.offers.update({offer.name: offer for offer in asked.offers or ()})
         self._keep_results(asked.messages)
-        said = found[0].decode_reply(response)
+        try:
+            said = decoded(found[0], response)
+        except ValueError as error:
+            said = Fault(response.status, UNREADABLE, str(error)[:200], after_characters=0)
         self.entries.append(ScriptedFault(said) if isinstance(said, Fault) else ScriptedReply(said))
         if not isinstance(said, Fault):
             self._names.update({call.id: call.name for call in said.calls})

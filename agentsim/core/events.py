@@ -21,7 +21,8 @@ class Fault:
         message: the provider's words.
         retry_after: seconds that the provider asks to wait, if it does.
         after_characters: how much of `partial` arrived first; None where the fault came in place of a reply.
-        disconnect: "end" or "reset" where the connection went away, else None.
+        disconnect: "end" or "reset" where the connection went away, "refuse" where there was none, "stall" where it stayed
+            and nothing more came; else None.
         partial: the reply that was on its way.
     """
 

@@ -70,6 +70,8 @@ class Style:
         options: names of the options that it takes, with a word about each.
         configure: checks an option tree and makes of it what the loop reads; raises ValueError with a sentence.
         claims: statements about it, with sources.
+        reads_anything: whether its loop has a meaning for answers that nobody can read, and for those that never come; the
+            SDKs were not measured with such.
         stops: whether a limit that is reached ends the run; otherwise the loop goes on, and no limit is enough for anything.
         formula: the arithmetic of its least limit, in words, for so many tool rounds under these (configured) options.
     """
@@ -89,5 +91,6 @@ class Style:
     options: Mapping[str, str] = field(default_factory=dict)
     configure: Callable[[Mapping[str, Any]], Any] | None = None
     claims: tuple[Claim, ...] = ()
+    reads_anything: bool = False
     stops: bool = True
     formula: Callable[[Any, int], str] | None = None

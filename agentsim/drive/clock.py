@@ -22,6 +22,10 @@ class Arrival:
     seconds: float
     calls: tuple[float, ...] = ()
 
+    def later(self, seconds: float) -> Arrival:
+        """The same, so much later."""
+        return Arrival(self.seconds + seconds, tuple([at + seconds for at in self.calls])) if seconds else self
+
 
 def _characters(block: Block) -> int:
     kind = type(block)

@@ -21,7 +21,7 @@ from agentsim.core.events import (
 )
 from agentsim.core.messages import Message, Reply
 from agentsim.drive.clock import Arrival, arrival, schedule
-from agentsim.scenario.model import FOREVER, INSTANT, Scenario, ScriptedReply
+from agentsim.scenario.model import FOREVER, INSTANT, Scenario, ScriptedReply, seen_instead
 from agentsim.scenario.play import Played, Player, RequestView, ToolScripts
 
 #: Under a limit that does fire, an endless script is still given up after so many requests: nobody waits for more.
@@ -80,22 +80,29 @@ class World:
         if entry.repeat == FOREVER and self.requests >= self._patience:
             return Unbounded()
         self.requests += 1
-        if entry.pace is INSTANT and played.reply is not None:
+        if entry.pace is INSTANT and entry.chaos is None and played.reply is not None:
             self._arrival = AT_ONCE
             return ModelReplied(played.reply)
         return self._answer(played, action.deadline, self._streamed and not action.whole)
 
     def _answer(self, played: Played, deadline: float | None, streamed: bool) -> Event:
-        fault = played.fault
-        if fault is not None and fault.in_stream and not streamed and fault.partial is not None:
-            fault = None
+        chaos = played.entry.chaos
+        fault = (
+            played.fault
+            if played.fault is None and chaos is None
+            else seen_instead(played.entry, played.fault, streamed)
+        )
         reply = played.reply if played.reply is not None else (played.fault.partial if played.fault else None)
         pace = played.entry.pace
-        if fault is None and reply is not None and not (pace.first or pace.per_chunk or pace.tail):
+        timeless = not (pace.first or pace.per_chunk or pace.tail) and chaos is None
+        if fault is None and reply is not None and timeless:
             self._arrival = AT_ONCE
             return ModelReplied(reply)
         self._arrival = arrival(reply or Reply(), played.pace, played.characters_per_chunk)
-        if deadline is not None and self._arrival.seconds > deadline:
+        if chaos is not None:
+            self._arrival = self._arrival.later(chaos.seconds)
+        never = fault is not None and fault.disconnect == "stall"
+        if deadline is not None and (never or self._arrival.seconds > deadline):
             self.now += max(0.0, deadline)
             return TimedOut(seconds=max(0.0, deadline))
         self.now += self._arrival.seconds

@@ -51,12 +51,21 @@ async def whole_body(receive: Receive) -> bytes | None:
     return b"".join(chunks)
 
 
-async def answer(response: HttpResponse, send: Send) -> None:
-    """Send an answer, at its pace, up to where its connection goes away."""
+async def answer(response: HttpResponse, send: Send, receive: Receive | None = None) -> None:
+    """Send an answer, at its pace, up to where its connection goes away.
+
+    Args:
+        response: what is sent.
+        send: ASGI's.
+        receive: ASGI's; tells when the client has gone, where nothing more comes for it.
+    """
     if response.headless:
-        hang_up(response, send)
+        await _go_away(response, send, receive)
+    await _pause(response, -1)
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.headers]
-    if not response.streams and response.broken is None:
+    if response.length is not None:
+        headers.append((b"content-length", b"%d" % response.length))
+    elif not response.streams and response.broken is None:
         headers.append((b"content-length", b"%d" % sum(map(len, response.chunks))))
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
     broken = response.broken is not None
@@ -66,17 +75,36 @@ async def answer(response: HttpResponse, send: Send) -> None:
     else:
         last = len(response.chunks) - 1
         for index, (chunk, delay) in enumerate(zip(response.chunks, response.delays, strict=True)):
+            await _pause(response, index)
             await asyncio.sleep(delay)
             await send({"type": "http.response.body", "body": chunk, "more_body": broken or index < last})
     if broken:
-        hang_up(response, send)
+        await _go_away(response, send, receive)
+
+
+async def _pause(response: HttpResponse, index: int) -> None:
+    if response.silence is not None and response.silence.before == index:
+        await asyncio.sleep(response.silence.seconds)
+
+
+async def _go_away(response: HttpResponse, send: Send, receive: Receive | None) -> None:
+    """Hang up; or say nothing more, until the client does."""
+    if response.broken == "stall" and receive is not None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        raise Hung("the client has gone")
+    hang_up(response, send)
 
 
 def hang_up(response: HttpResponse, send: Send) -> None:
-    """Let the connection go, with a reset where that is wanted; the server sees an exception and closes it."""
+    """Let the connection go, with a reset where that is wanted; the server sees an exception and closes it.
+
+    A server that listens can't refuse a connection: where that is wanted it resets the one that it has.
+    """
     transport = getattr(getattr(send, "__self__", None), "transport", None)
     if transport is not None:
-        if response.broken == "reset" and (sock := transport.get_extra_info("socket")) is not None:
+        reset = response.broken in ("reset", "refuse")
+        if reset and (sock := transport.get_extra_info("socket")) is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER)
-        transport.close() if response.broken == "end" else transport.abort()
+        transport.abort() if reset else transport.close()
     raise Hung("the scenario disconnects here")

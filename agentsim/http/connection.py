@@ -163,11 +163,11 @@ class Connection(asyncio.Protocol):
     def _send(self, response: HttpResponse, is_head: bool, stays: bool) -> None:
         """Send an answer, at once or at its pace, up to where its connection goes away."""
         if response.headless:
-            self._hang_up(response)
+            self._go_away(response)
             return
         framing = self._framing(response)
         stays = stays and framing != TO_THE_END
-        if response.delays and not is_head:
+        if (response.delays or response.silence is not None) and not is_head:
             self._task = asyncio.get_running_loop().create_task(self._send_slowly(response, framing, stays))
             return
         body = response.chunks[0] if len(response.chunks) == 1 else b"".join(response.chunks)
@@ -183,9 +183,12 @@ class Connection(asyncio.Protocol):
         self._sent(response, stays)
 
     async def _send_slowly(self, response: HttpResponse, framing: str, stays: bool) -> None:
+        silence, delays = response.silence, response.delays or (0.0,) * len(response.chunks)
+        if silence is not None and silence.before < 0:
+            await asyncio.sleep(silence.seconds)
         self._transport.write(_head(response, framing, sum(map(len, response.chunks)), stays))
-        for chunk, delay in zip(response.chunks, response.delays, strict=True):
-            await asyncio.sleep(delay)
+        for index, (chunk, delay) in enumerate(zip(response.chunks, delays, strict=True)):
+            await asyncio.sleep(delay + (silence.seconds if silence is not None and silence.before == index else 0.0))
             self._transport.write(_chunk(chunk) if framing == CHUNKED else chunk)
         if framing == CHUNKED and response.broken is None:
             self._transport.write(_LAST)
@@ -196,23 +199,29 @@ class Connection(asyncio.Protocol):
 
     def _framing(self, response: HttpResponse) -> str:
         """How the client knows where the body ends; HTTP/1.0 has no chunks."""
-        if not response.streams and response.broken is None:
+        if response.length is not None or (not response.streams and response.broken is None):
             return LENGTH
         return TO_THE_END if self._parser.get_http_version() == "1.0" else CHUNKED
 
     def _sent(self, response: HttpResponse, stays: bool) -> None:
         if response.broken is not None:
-            self._hang_up(response)
+            self._go_away(response)
         elif not stays:
             self._closing = True
             self._transport.close()
 
-    def _hang_up(self, response: HttpResponse) -> None:
-        """Let the connection go, with a reset where that is wanted."""
+    def _go_away(self, response: HttpResponse) -> None:
+        """Close the connection, reset it, or say nothing more until the client goes.
+
+        A server that listens can't refuse a connection: where that is wanted it resets the one that it has.
+        """
         self._closing = True
-        if response.broken == "reset" and (sock := self._transport.get_extra_info("socket")) is not None:
+        if response.broken == "stall":
+            return
+        reset = response.broken in ("reset", "refuse")
+        if reset and (sock := self._transport.get_extra_info("socket")) is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-        self._transport.close() if response.broken == "end" else self._transport.abort()
+        self._transport.abort() if reset else self._transport.close()
 
     def _refuse_the_rest(self, answer: bytes) -> None:
         """Answer, and read what the client still sends without looking at it: closing at once would reset the answer away."""
@@ -228,7 +237,7 @@ def _head(response: HttpResponse, framing: str, length: int, stays: bool) -> byt
     for name, value in response.headers:
         lines += f"{name}: {value}\r\n"
     if framing == LENGTH:
-        lines += f"content-length: {length}\r\n"
+        lines += f"content-length: {length if response.length is None else response.length}\r\n"
     elif framing == CHUNKED:
         lines += "transfer-encoding: chunked\r\n"
     return (f"{lines}\r\n" if stays else f"{lines}connection: close\r\n\r\n").encode("latin-1")

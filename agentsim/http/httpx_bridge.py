@@ -37,8 +37,8 @@ def _stream_class(lib: Any) -> Any:
                 if response.chunks:
                     yield response.chunks[0] if len(response.chunks) == 1 else b"".join(response.chunks)
             else:
-                for chunk, delay in zip(response.chunks, response.delays, strict=True):
-                    time.sleep(delay)
+                for index, (chunk, delay) in enumerate(zip(response.chunks, response.delays, strict=True)):
+                    time.sleep(delay + silent(lib, response, self._request, index))
                     yield chunk
             self._break()
 
@@ -48,8 +48,8 @@ def _stream_class(lib: Any) -> Any:
                 if response.chunks:
                     yield response.chunks[0] if len(response.chunks) == 1 else b"".join(response.chunks)
             else:
-                for chunk, delay in zip(response.chunks, response.delays, strict=True):
-                    await asyncio.sleep(delay)
+                for index, (chunk, delay) in enumerate(zip(response.chunks, response.delays, strict=True)):
+                    await asyncio.sleep(delay + silent(lib, response, self._request, index))
                     yield chunk
             self._break()
 
@@ -60,10 +60,31 @@ def _stream_class(lib: Any) -> Any:
     return Stream
 
 
+def silent(lib: Any, response: HttpResponse, request: Any, index: int) -> float:
+    """Seconds to wait before a chunk (-1: the headers) because the answer pauses there.
+
+    Raises:
+        The library's own read time-out, at once, where the client would have given up before the pause ends.
+    """
+    silence = response.silence
+    if silence is None or silence.before != index:
+        return 0.0
+    patience = (request.extensions.get("timeout") or {}).get("read")
+    if patience is not None and patience <= silence.seconds:
+        raise lib.ReadTimeout("The read operation timed out", request=request)
+    return silence.seconds if silence.real else 0.0
+
+
 def disconnected(lib: Any, response: HttpResponse, request: Any) -> Exception:
     """What the library raises where the connection goes away."""
+    error: Exception | None = None
     if response.broken == "reset":
-        error: Exception = lib.ReadError("[Errno 104] Connection reset by peer", request=request)
+        error = lib.ReadError("[Errno 104] Connection reset by peer", request=request)
+    elif response.broken == "refuse":
+        error = lib.ConnectError("[Errno 111] Connection refused", request=request)
+    elif response.broken == "stall":  # at once: nobody waits for a client's patience to end, or for ever
+        error = lib.ReadTimeout("The read operation timed out", request=request)
+    if error is not None:
         return error
     text = (
         "Server disconnected without sending a response."
@@ -75,16 +96,38 @@ def disconnected(lib: Any, response: HttpResponse, request: Any) -> Exception:
 
 
 def library_response(lib: Any, request: Any, response: HttpResponse) -> Any:
-    """The library's own response.
+    """The library's own response; silence before its headers is waited for where that is asked for.
 
     Raises:
         The library's own transport error, where the connection goes away before the headers.
     """
+    if response.headless or response.silence is not None:
+        time.sleep(_before_headers(lib, request, response))
+    return _response(lib, request, response)
+
+
+async def async_library_response(lib: Any, request: Any, response: HttpResponse) -> Any:
+    """As `library_response`, others running meanwhile.
+
+    Raises:
+        The library's own transport error, where the connection goes away before the headers.
+    """
+    if response.headless or response.silence is not None:
+        await asyncio.sleep(_before_headers(lib, request, response))
+    return _response(lib, request, response)
+
+
+def _before_headers(lib: Any, request: Any, response: HttpResponse) -> float:
     if response.headless:
         raise disconnected(lib, response, request)
+    return silent(lib, response, request, -1)
+
+
+def _response(lib: Any, request: Any, response: HttpResponse) -> Any:
     headers = list(response.headers)
-    if not response.streams:
-        headers.append(("content-length", str(sum(map(len, response.chunks)))))
+    if response.length is not None or not response.streams:
+        length = sum(map(len, response.chunks)) if response.length is None else response.length
+        headers.append(("content-length", str(length)))
     stream = _stream_class(lib)(response, request)
     return lib.Response(response.status, headers=headers, stream=stream, extensions={"http_version": b"HTTP/1.1"})
 
@@ -101,6 +144,6 @@ def transport_class(lib: Any) -> Any:
             return library_response(lib, request, self._answer(neutral(request, request.read())))
 
         async def handle_async_request(self, request: Any) -> Any:
-            return library_response(lib, request, self._answer(neutral(request, await request.aread())))
+            return await async_library_response(lib, request, self._answer(neutral(request, await request.aread())))
 
     return EndpointTransport

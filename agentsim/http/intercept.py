@@ -19,7 +19,7 @@ from typing import Any, Protocol
 from agentsim.errors import UnscriptedRequest, UsageError
 from agentsim.http.codecs import HOSTS, codec_of, likely_codec
 from agentsim.http.guard import allowed, is_local
-from agentsim.http.httpx_bridge import library_response, neutral
+from agentsim.http.httpx_bridge import async_library_response, library_response, neutral
 from agentsim.http.on_import import forget, when_imported
 from agentsim.http.sessions import api_key
 from agentsim.wire.base import Complaint, HttpRequest, HttpResponse, read_json
@@ -226,7 +226,7 @@ def _door_class(lib: Any) -> Any:
         async def handle_async_request(self, request: Any) -> Any:
             response = answered(neutral(request, await request.aread()))
             if response is not None:
-                return library_response(lib, request, response)
+                return await async_library_response(lib, request, response)
             return await self.real.handle_async_request(request)
 
     return Door
@@ -236,12 +236,12 @@ def _patch_transports(lib: Any) -> None:
     real_sync = lib.HTTPTransport.handle_request
     real_async = lib.AsyncHTTPTransport.handle_async_request
 
-    def own(request: Any, body: bytes, real: Any) -> Any:
+    def own(request: Any, body: bytes, real: Any) -> HttpResponse | None:
         """The response where it is ours to give, an exception where the request must not go on, else None."""
         plain = neutral(request, body)
         response = answered(plain)
         if response is not None:
-            return library_response(lib, request, response)
+            return response
         if _netloc(plain.url) not in _state.servers and (why := _refusal(plain, lib, real)):
             _blame_all(UnscriptedRequest(why))
             raise lib.ConnectError(f"agentsim: {why}", request=request)
@@ -249,11 +249,13 @@ def _patch_transports(lib: Any) -> None:
 
     def handle_request(self: Any, request: Any) -> Any:
         response = own(request, request.read(), real_sync)
-        return real_sync(self, request) if response is None else response
+        return real_sync(self, request) if response is None else library_response(lib, request, response)
 
     async def handle_async_request(self: Any, request: Any) -> Any:
         response = own(request, await request.aread(), real_async)
-        return await real_async(self, request) if response is None else response
+        if response is not None:
+            return await async_library_response(lib, request, response)
+        return await real_async(self, request)
 
     _patch(lib.HTTPTransport, "handle_request", handle_request)
     _patch(lib.AsyncHTTPTransport, "handle_async_request", handle_async_request)

@@ -24,8 +24,9 @@ from agentsim.http.log import RefusedRequest, SentRequest
 from agentsim.http.pacing import paced
 from agentsim.http.reading import Reading, read
 from agentsim.http.rendering import encode
+from agentsim.http.spoil import spoiled
 from agentsim.http.threads import Thread, Threads, common
-from agentsim.scenario.model import Scenario
+from agentsim.scenario.model import Scenario, seen_instead
 from agentsim.scenario.play import Played, Player, RequestView
 from agentsim.wire.base import (
     Codec,
@@ -213,11 +214,16 @@ class Provider:
             self.settings.watch(asked.offered or ())
         self._judge(reading, asked, history, thread, kept)
         played = self._next(asked, history, agent)
-        self.failed_last = played.fault is not None
-        exchange.reply, exchange.fault = self._said(played, asked)
-        response = self._encode(codec, asked, played, exchange, tag)
-        if exchange.reply is not None:
-            self._remember(codec, asked, history, exchange.reply, tag)
+        exchange.reply, exchange.fault = reply, fault = self._said(played, asked)
+        response = self._encode(codec, asked, played, reply, fault, tag)
+        if reply is not None:
+            self._remember(codec, asked, history, reply, tag)
+        if played.entry.chaos is not None:
+            response = spoiled(response, played.entry.chaos, self.settings.real_time)
+            exchange.fault = seen_instead(played.entry, fault, asked.stream)
+            exchange.reply = None if exchange.fault is not None else reply
+        self.failed_last = played.fault is not None or exchange.fault is not None
+        self._note(played, exchange.reply, exchange.fault)
         return response
 
     def _read(self, reading: Reading, request: HttpRequest) -> ModelRequest:
@@ -307,22 +313,32 @@ class Provider:
                 blocks[index] = replace(block, name=name)
         return replace(reply, blocks=tuple(blocks))
 
-    def _encode(self, codec: Codec, asked: ModelRequest, played: Played, exchange: _Exchange, tag: str) -> HttpResponse:
-        size, pace, reply, fault = played.characters_per_chunk, played.pace, exchange.reply, exchange.fault
+    def _encode(
+        self, codec: Codec, asked: ModelRequest, played: Played, reply: Reply | None, fault: Fault | None, tag: str
+    ) -> HttpResponse:
+        size, real = played.characters_per_chunk, self.settings.real_time
         if reply is None:
             assert fault is not None
             response = codec.encode_fault(fault, asked, tag, size)
-            if self.settings.keep:
-                self.events.append(ModelFailed(fault, arrival(fault.partial or Reply(), pace, size).seconds))
         else:
-            if self.settings.real_time:
+            if real or played.entry.chaos is not None:  # which need it piece by piece
                 response = codec.encode_reply(reply, asked, tag, size)
             else:
                 response = encode(codec, reply, asked, tag, size)
-            self.replies += 1
-            if self.settings.keep:
-                self.events.append(ModelReplied(reply, arrival(reply, pace, size).seconds))
-        return paced(response, pace) if self.settings.real_time else response
+        return paced(response, played.pace) if real else response
+
+    def _note(self, played: Played, reply: Reply | None, fault: Fault | None) -> None:
+        """Write down what the client saw, and when."""
+        self.replies += reply is not None
+        if not self.settings.keep:
+            return
+        size, chaos = played.characters_per_chunk, played.entry.chaos
+        seconds = 0.0 if chaos is None else chaos.seconds
+        if reply is not None:
+            self.events.append(ModelReplied(reply, seconds + arrival(reply, played.pace, size).seconds))
+        elif fault is not None:
+            seconds += arrival(fault.partial or Reply(), played.pace, size).seconds
+            self.events.append(ModelFailed(fault, seconds))
 
     def _remember(
         self, codec: Codec, asked: ModelRequest, history: tuple[Message, ...], reply: Reply, tag: str

@@ -18,7 +18,16 @@ from agentsim.drive.world import World
 from agentsim.errors import UsageError
 from agentsim.judge.result import Result
 from agentsim.scenario.inputs import input_check
-from agentsim.scenario.model import FOREVER, AnyCall, Scenario, ScriptedReply
+from agentsim.scenario.model import (
+    FOREVER,
+    UNREADABLE,
+    AnyCall,
+    Entry,
+    Scenario,
+    ScriptedFault,
+    ScriptedReply,
+    seen_instead,
+)
 
 Function = Callable[..., Any]
 
@@ -141,6 +150,7 @@ class Play:
             limit_is_default=is_default,
             unused_replies=unused,
             least_limit=self.least_limit,
+            at=replace(self, functions={}).result,
         )
 
     # -- the least limit ----------------------------------------------------------------------------------------
@@ -241,6 +251,8 @@ def prepare(
     chosen, why = _choose_wire(scenario, style, wire)
     output = input_check(scenario.output) if scenario.output is not None else None
     streams = _choose_stream(style, stream)
+    if chosen and not style.reads_anything and (unmeasured := _unmeasured(scenario, streams)):
+        chosen, why = None, f"what {style.name} makes of it is not measured: {unmeasured}; {_ASK_THE_SDK}"
     return Play(scenario, style, chosen, why, streams, _configure(style, tree), output, max_calls, functions or {})
 
 
@@ -258,12 +270,28 @@ def _choose_wire(scenario: Scenario, style: Style, wire: str | None) -> tuple[st
 
 
 def _problem(scenario: Scenario, wire: str) -> str | None:
-    scripts = [scenario.script, *(agent.script for agent in scenario.agents.values())]
-    for entry in (entry for script in scripts for entry in script):
+    for entry in (entry for script in _scripts(scenario) for entry in script):
         reply = _whole(entry) if isinstance(entry, ScriptedReply) else entry.fault.partial
         if reply is not None and (problem := cannot_express(reply, wire)):
             return problem
     return None
+
+
+_ASK_THE_SDK = "play it to the SDK itself, with `agentsim serve` or `agentsim.play`"
+
+
+def _unmeasured(scenario: Scenario, streamed: bool) -> str | None:
+    """The first answer of a script that the SDKs were not measured with, in words."""
+    for entry in (entry for script in _scripts(scenario) for entry in script):
+        fault = seen_instead(entry, entry.fault if isinstance(entry, ScriptedFault) else None, streamed)
+        if fault is not None and (fault.type == UNREADABLE or fault.disconnect == "stall"):
+            what = fault.message or "the connection stays and nothing more comes"
+            return f"on line {entry.line} {what}" if entry.line else what
+    return None
+
+
+def _scripts(scenario: Scenario) -> list[tuple[Entry, ...]]:
+    return [scenario.script, *(agent.script for agent in scenario.agents.values())]
 
 
 def _whole(entry: ScriptedReply) -> Reply:

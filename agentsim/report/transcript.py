@@ -57,10 +57,11 @@ def result_lines(result: Result, *, full: bool = False) -> Iterator[str]:
     yield ""
     yield from transcript_lines(result.transcript, full=full)
     yield ""
-    yield from _ending(result)
+    yield from ending_lines(result)
 
 
-def _ending(result: Result) -> Iterator[str]:
+def ending_lines(result: Result) -> Iterator[str]:
+    """How a run ended, and what there is to say about the whole of it."""
     silent = "  SILENT: the caller is told that it is done, and it is not" if result.silent else ""
     yield f"ended: {result.ended}, returned: {result.returned}{silent}"
     requests = "" if result.model_requests == result.model_calls else f" ({many(result.model_requests, 'request')})"
@@ -163,6 +164,10 @@ def part_text(part: Any) -> str:
 def fault_text(fault: Fault) -> str:
     """A fault on one line."""
     where = f" after {fault.after_characters} characters" if fault.after_characters is not None else ""
+    if fault.disconnect == "refuse":
+        return "the connection is refused"
+    if fault.disconnect == "stall":
+        return f"nothing more comes{where}, and the client stops waiting"
     if fault.disconnect:
         return f"the connection is lost ({fault.disconnect}){where}"
     return f"{fault.status} {fault.type}: {fault.message}{where}"

@@ -7,6 +7,7 @@ from typing import Any
 
 from agentsim.core.events import Fault
 from agentsim.core.messages import STOP_REASONS, Message, Part, Reply, Text, ToolResult, Usage
+from agentsim.scenario import chaos
 from agentsim.scenario.blocks import Item, default_stop
 from agentsim.scenario.dumpblocks import Data, block, content, kept
 from agentsim.scenario.model import (
@@ -172,6 +173,7 @@ def _entry(entry: Entry) -> Data:
             repeat={1: None, FOREVER: "forever"}.get(entry.repeat, entry.repeat),
             when=None if when is None else {when.where: {when.how: when.pattern}},
             request=None if entry.request is None else _expectation(entry.request),
+            chaos=None if entry.chaos is None else chaos.data(entry.chaos),
         ),
     }
 

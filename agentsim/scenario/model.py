@@ -16,19 +16,23 @@ from agentsim.core.tools import Approval, Decision, ToolOutcome, ToolSpec
 __all__ = [
     "FOREVER",
     "INSTANT",
+    "UNREADABLE",
     "Abort",
     "Agent",
     "AnyCall",
     "Approval",
+    "Chaos",
     "Decision",
     "Entry",
     "Expectation",
+    "Malformed",
     "OutputBlock",
     "Pace",
     "Price",
     "Scenario",
     "ScriptedFault",
     "ScriptedReply",
+    "Stall",
     "StyleSettings",
     "TextMatch",
     "ToolOutcome",
@@ -112,6 +116,78 @@ class OutputBlock:
 
 
 @dataclass(frozen=True, slots=True)
+class Stall:
+    """Silence on the way: `seconds` of it before the headers, or behind so many events of a stream."""
+
+    seconds: float
+    after_events: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """A body that is not the provider's: a text of some kind; `body` None: its own JSON, cut in the middle."""
+
+    body: str | None
+    content_type: str = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Chaos:
+    """What happens to an answer on its way.
+
+    Args:
+        gzip: it is compressed.
+        chunk_bytes: it arrives in pieces of so many bytes, wherever they fall.
+        stall: silence on the way.
+        malformed: something else stands in place of its body.
+        content_length: added to what the headers say of the body's length.
+        events: (what is done, to which event of the stream, counted from 1), in order.
+        truncate_after_events: the stream breaks after so many events.
+        how: in which way it does.
+    """
+
+    gzip: bool = False
+    chunk_bytes: int | None = None
+    stall: Stall | None = None
+    malformed: Malformed | None = None
+    content_length: int = 0
+    events: tuple[tuple[Literal["repeat", "swap", "drop", "restart"], int], ...] = ()
+    truncate_after_events: int | None = None
+    how: Literal["end", "reset", "stall"] = "end"
+
+    @property
+    def seconds(self) -> float:
+        """How much later the answer comes."""
+        return self.stall.seconds if self.stall is not None else 0.0
+
+    def seen(self, fault: Fault | None, streamed: bool) -> Fault | None:
+        """What a client sees instead of a reply, or of `fault`: None where the reply arrives as it is.
+
+        A stream's events can only be changed where there is a stream. An HTTP error keeps its status, whatever its body is.
+        """
+        is_error = fault is not None and not fault.in_stream
+        streamed = streamed and not is_error
+        if self.malformed is not None:
+            return fault if is_error else _unreadable(f"the body is no reply ({self.malformed.content_type})")
+        if self.content_length:
+            return _unreadable("the body is not as long as its headers say")
+        if streamed and self.truncate_after_events is not None:
+            text = f"the stream breaks after {self.truncate_after_events} events"
+            return Fault(200, UNREADABLE, text, after_characters=0, disconnect=self.how)
+        if streamed and self.events:
+            return _unreadable(f"the stream's events are not in order ({', '.join(how for how, _ in self.events)})")
+        return fault
+
+
+#: The type of a fault that no provider sent: the client can't make sense of what came.
+UNREADABLE = "unreadable_answer"
+
+
+def _unreadable(message: str) -> Fault:
+    return Fault(200, UNREADABLE, message, after_characters=0)
+
+
+@dataclass(frozen=True, slots=True)
 class ScriptedReply:
     """One entry of a script that is a reply.
 
@@ -124,6 +200,7 @@ class ScriptedReply:
         handoff: agents that it hands over to.
         extras: (position, AnyCall | OutputBlock) in order: blocks that only the request or the SDK can fill. The position is
             the one in the finished reply: inserting them one after the other puts each where it belongs.
+        chaos: what happens to it on its way.
         line: where it stands in the file, 1-based; 0 unknown.
     """
 
@@ -135,6 +212,7 @@ class ScriptedReply:
     request: Expectation | None = None
     handoff: tuple[str, ...] = ()
     extras: tuple[tuple[int, AnyCall | OutputBlock], ...] = ()
+    chaos: Chaos | None = None
     line: int = field(default=0, compare=False)
 
 
@@ -149,10 +227,24 @@ class ScriptedFault:
     when: When | None = None
     request: Expectation | None = None
     extras: tuple[tuple[int, AnyCall | OutputBlock], ...] = ()
+    chaos: Chaos | None = None
     line: int = field(default=0, compare=False)
 
 
 Entry = ScriptedReply | ScriptedFault
+
+
+def seen_instead(entry: Entry, fault: Fault | None, streamed: bool) -> Fault | None:
+    """What a client sees in place of an entry's reply; None where the reply arrives.
+
+    Args:
+        entry: what answers.
+        fault: its fault with every id given, if it has one.
+        streamed: whether the client asked for a stream; who did not gets the whole reply where only a stream breaks.
+    """
+    if fault is not None and fault.in_stream and not streamed and fault.partial is not None:
+        fault = None
+    return fault if entry.chaos is None else entry.chaos.seen(fault, streamed)
 
 
 @dataclass(frozen=True, slots=True)

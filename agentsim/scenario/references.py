@@ -69,7 +69,7 @@ class _Ids:
                 self.written.setdefault((kind.removesuffix(" id"), where), []).append(value)
             elif kind in COUNTED:
                 self.unnamed[kind, where] = self.unnamed.get((kind, where), 0) + 1
-        self._repeated = any("repeat" in entry for entry in _entries(part)) or not part.sound
+        self._repeated = any(_repeats(entry) for entry in _entries(part)) or not part.sound
 
     def problem(self, kind: str, value: str, in_history: bool) -> str | None:
         """Why no call can have this id; None where one can."""
@@ -86,6 +86,11 @@ class _Ids:
         hint = f"; did you mean {near!r}?" if near else ""
         prefix = "call" if kind == "call" else "srvtoolu"
         return f"no {kind}{where} has the id {value!r}{hint} (ids that are not written are counted: {prefix}_1 …)"
+
+
+def _repeats(entry: dict[str, Node]) -> bool:
+    """Whether an entry is played more than once, so that more ids will be counted than it has calls."""
+    return "repeat" in entry and entry["repeat"].value != 1
 
 
 def _entries(part: Part) -> list[dict[str, Node]]:

@@ -19,6 +19,7 @@ from agentsim.scenario.blocks import (
     noted,
     split,
 )
+from agentsim.scenario.chaos import CHAOS
 from agentsim.scenario.document import BROKEN, Node, Path, Report
 from agentsim.scenario.model import (
     FOREVER,
@@ -231,15 +232,26 @@ ERROR = Either(
         ),
     },
 )
+
+
+def _refused_before(part: Part) -> None:
+    if part.get("how") == "refuse" and part.has("after_characters"):
+        part.complain("a connection that is refused carries nothing: `how: refuse` goes with `before: headers`", "how")
+
+
 DISCONNECT = Record(
     "a lost connection",
     {
         "before": Key(Choice(("headers",)), "no headers come"),
         "after_characters": Key(WHOLE, "a 200 stream breaks after so many characters of the content"),
-        "how": Key(Choice(("end", "reset")), "the connection ends, or is reset; default: end"),
+        "how": Key(
+            Choice(("end", "reset", "refuse", "stall")),
+            "the connection ends, is reset, is refused, or stays while nothing more comes; default: end",
+        ),
     },
     some=("before", "after_characters"),
     apart=(("before", "after_characters"),),
+    rules=(_refused_before,),
 )
 
 
@@ -286,6 +298,7 @@ KEYS: dict[str, Key] = {
     "request": Key(REQUEST, "what the request that this answers has to hold"),
     "error": Key(ERROR, "an HTTP error in place of a reply"),
     "disconnect": Key(DISCONNECT, "a lost connection in place of a reply"),
+    "chaos": Key(CHAOS, "what happens to the answer on its way"),
 }
 Extras = tuple[tuple[int, AnyCall | OutputBlock], ...]
 SAYS = ("content", "thinking", "text", "refusal", "server_tool_use", "tool_use", "output", "empty")
@@ -319,6 +332,8 @@ def _fault_presence(part: Part, fault: str) -> None:
     after = _after_characters(part)
     if fault not in part.values:
         return
+    if fault == "disconnect" and part.has("chaos"):
+        part.complain("'chaos' needs an answer that it can happen to; beside 'disconnect' there is none", "chaos")
     if beside is not None and after is None:
         part.complain(
             f"{beside!r} beside {fault!r} needs `after_characters` in it, which says how much of it arrives", beside
@@ -347,6 +362,7 @@ def _entry(part: Part) -> Entry:
         "repeat": part.get("repeat", 1),
         "when": part.get("when"),
         "request": part.get("request"),
+        "chaos": part.get("chaos"),
         "line": part.node.line,
     }
     reply, extras = _content(part)

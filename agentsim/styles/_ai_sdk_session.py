@@ -283,4 +283,6 @@ def thrown(failure: Failed, retries: int) -> tuple[str, str]:
 
 
 def _lost(fault: Fault) -> str:
+    if fault.disconnect == "refuse":
+        return "connect ECONNREFUSED"
     return "read ECONNRESET" if fault.disconnect == "reset" else "other side closed"

@@ -201,6 +201,8 @@ def not_answered(session: Session, failure: Failed) -> Outcome:
 
 def lost(fault: Fault) -> str:
     """How a connection that gave no headers went away."""
+    if fault.disconnect == "refuse":
+        return "connect ECONNREFUSED"
     return "read ECONNRESET" if fault.disconnect == "reset" else "other side closed"
 
 

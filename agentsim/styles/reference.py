@@ -214,5 +214,6 @@ STYLES = (
             "max_seconds": "virtual seconds after which TimeLimitReached is raised",
         },
         configure=configure,
+        reads_anything=True,
     ),
 )

@@ -85,6 +85,25 @@ class HttpRequest:
         return {name: values[-1] for name, values in parse_qs(self.url.partition("?")[2]).items()}
 
 
+#: How a connection goes away: it ends, is reset, was never there, or stays while nothing more comes.
+Broken = Literal["end", "reset", "refuse", "stall"]
+
+
+@value
+class Silence:
+    """A pause in the middle of an answer.
+
+    Args:
+        before: index of the chunk that it comes before; -1: the headers.
+        seconds: how long it is.
+        real: whether an answer within this process waits for it; whoever has less patience than that gives up in any case.
+    """
+
+    before: int
+    seconds: float
+    real: bool = False
+
+
 @value
 class HttpResponse:
     """What goes back.
@@ -95,8 +114,10 @@ class HttpResponse:
         chunks: pieces of the body; of a stream, an event each.
         pieces: indices of the chunks that carry a piece of the reply, for whoever paces the stream.
         delays: seconds to wait before each chunk; empty: none.
-        broken: "end" or "reset" where the connection goes away behind the chunks.
+        broken: how the connection goes away behind the chunks, if it does.
         headless: it goes away before even the headers are sent.
+        length: what the headers say of the body's length, where that is not the truth.
+        silence: a pause on the way.
     """
 
     status: int
@@ -104,8 +125,10 @@ class HttpResponse:
     chunks: tuple[bytes, ...] = ()
     pieces: tuple[int, ...] = ()
     delays: tuple[float, ...] = ()
-    broken: Literal["end", "reset"] | None = None
+    broken: Broken | None = None
     headless: bool = False
+    length: int | None = None
+    silence: Silence | None = None
 
     @property
     def body(self) -> bytes:
@@ -281,7 +304,10 @@ class Codec(Protocol):
         """A fault before or inside the reply."""
 
     def decode_reply(self, response: HttpResponse) -> Reply | Fault:
-        """What a whole answer said; a Fault for an error, with the part that arrived."""
+        """What a whole answer of this provider said; a Fault for an error, with the part that arrived.
+
+        Whoever is not sure that it is the provider's asks `decoded`.
+        """
 
     def reply_id(self, tag: str) -> str:
         """The id under which the reply of that tag is known."""
@@ -295,6 +321,18 @@ class Codec(Protocol):
         Raises:
             Refused: there is no such thing.
         """
+
+
+def decoded(codec: Codec, response: HttpResponse) -> Reply | Fault:
+    """What an answer said that may come from anybody.
+
+    Raises:
+        ValueError: it is no answer of this codec's provider.
+    """
+    try:
+        return codec.decode_reply(response)
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise ValueError(f"no answer of {codec.wire}: {type(error).__name__}: {error}") from None
 
 
 def same_items(items: Any, before: ModelRequest | None) -> int:
@@ -324,11 +362,9 @@ def decode_items(
     return tuple(messages), tuple(places)
 
 
-def broken(fault: Fault) -> Literal["end", "reset"] | None:
+def broken(fault: Fault) -> Broken | None:
     """How a fault takes the connection away, if it does."""
-    if fault.disconnect is None:
-        return None
-    return "reset" if fault.disconnect == "reset" else "end"
+    return fault.disconnect  # type: ignore[return-value]  # the file's format and every importer write no other word
 
 
 def first(complaints: Iterator[Complaint], off: Collection[str]) -> Complaint | None:

@@ -33,7 +33,7 @@ def structure(body: Any, fresh: int = 0) -> Iterator[Complaint]:
         yield openai.wrong_type("input", "one of a string or array of input items", given)
         return
     for index, item in enumerate(given[fresh:] if isinstance(given, list) else (), fresh):
-        yield from _item(f"input[{index}]", item)
+        yield from unreadable(f"input[{index}]", item)
     tools = body.get("tools")
     if tools is not None and not (isinstance(tools, list) and all(isinstance(tool, dict) for tool in tools)):
         yield openai.wrong_type("tools", "an array of objects", tools)
@@ -42,7 +42,8 @@ def structure(body: Any, fresh: int = 0) -> Iterator[Complaint]:
         yield openai.wrong_type("conversation", "one of an object or string", conversation)
 
 
-def _item(where: str, item: Any) -> Iterator[Complaint]:
+def unreadable(where: str, item: Any) -> Iterator[Complaint]:
+    """What would make one item unreadable."""
     if not isinstance(item, dict):
         yield openai.wrong_type(where, "an object", item)
         return

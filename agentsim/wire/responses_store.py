@@ -105,6 +105,7 @@ def _compact(_: str, body: Json, memory: Memory) -> Json:
         raise Refused(wrong)
     given = body.get("input") or []
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given
+    _check_items(items, "input")
     users = [_with_id(item, f"kept_{index}") for index, item in enumerate(items) if item.get("role") == "user"]
     number = len(memory.turns) + 1
     compaction = {"id": f"cmp_{number}", "type": "compaction", "encrypted_content": "compacted"}
@@ -117,6 +118,19 @@ def _compact(_: str, body: Json, memory: Memory) -> Json:
     }
     made = {"id": f"resp_compact_{number}", "object": "response.compaction", "created_at": openai.CREATED}
     return {**made, "output": [*users, compaction], "usage": {**usage, **details}}
+
+
+def _check_items(items: list[Any], name: str) -> None:
+    """Refuse items that can't be kept: a message without content, an id that is no string."""
+    for index, item in enumerate(items):
+        where = f"{name}[{index}]"
+        wrong = first(responses_checks.unreadable(where, item), ())
+        if wrong is None and item.get("type", "message") == "message" and "content" not in item:
+            wrong = openai.missing(f"{where}.content")
+        if wrong is None and not isinstance(item.get("id", ""), str):
+            wrong = openai.wrong_type(f"{where}.id", "a string", item["id"])
+        if wrong is not None:
+            raise Refused(wrong)
 
 
 def _conversation(conversation_id: str, memory: Memory) -> Conversation:
@@ -138,8 +152,9 @@ def _new_conversation(_: str, body: Json, memory: Memory) -> Json:
 
 
 def _append(conversation: Conversation, items: Any) -> list[Json]:
-    if wrong := first(responses_checks.structure({"input": items}), ()):
-        raise Refused(wrong)
+    if not isinstance(items, list):
+        raise Refused(openai.wrong_type("items", "an array of objects", items))
+    _check_items(items, "items")
     start = len(conversation.items)
     added = [_with_id(item, f"{conversation.id}_{start + index}") for index, item in enumerate(items)]
     conversation.items += added

@@ -73,6 +73,23 @@ beside = {
     "request": requests,
 }
 
+counts = st.integers(1, 9)
+changes = st.sampled_from(["repeat", "swap", "drop", "restart"]).flatmap(lambda how: some({how: counts}))
+chaos = st.one_of(
+    not_empty(
+        some(
+            gzip=st.just(True),
+            chunk_bytes=counts,
+            stall=st.one_of(seconds, some({"seconds": seconds}, after_events=counts)),
+            content_length=st.integers(-9, 9).filter(bool),
+        )
+    ),
+    some({"events": st.one_of(changes, st.lists(changes, min_size=1, max_size=3))}, gzip=st.just(True)),
+    some({"truncate_after_events": counts}, how=st.sampled_from(["end", "reset", "stall"])),
+    some({"malformed": st.sampled_from(["html", "text", "empty", "json"])}),
+    some({"malformed": some({"body": texts}, content_type=names)}),
+)
+
 # -- replies --------------------------------------------------------------------------------------------------------------
 
 raws = st.one_of(
@@ -131,7 +148,7 @@ def has_call(document: Document) -> bool:
 
 @st.composite
 def replies(draw: Any) -> Document:
-    document: Document = draw(said()) | draw(some(usage=usages, **beside))
+    document: Document = draw(said()) | draw(some(usage=usages, chaos=chaos, **beside))
     document |= draw(some(stop_reason=stops, handoff=st.one_of(st.just("billing"), st.just(["billing", "main"]))))
     if has_call(document) and draw(st.booleans()):
         document["cut_after"] = draw(st.integers(0, 20))
@@ -146,7 +163,9 @@ def faults(draw: Any) -> Document:
         document |= draw(said()) | draw(some(usage=usages, stop_reason=stops))
     if draw(st.booleans()):
         where = {"before": "headers"} if after is None else {"after_characters": after}
-        return document | {"disconnect": where | draw(some(how=st.sampled_from(["end", "reset"])))}
+        ways = ["end", "reset", "stall"] + ["refuse"] * (after is None)
+        return document | {"disconnect": where | draw(some(how=st.sampled_from(ways)))}
+    document |= draw(some(chaos=chaos))
     status, kind = st.sampled_from([400, 418, 429, 500, 529, 599]), st.sampled_from(["overloaded_error", "odd_error"])
     if after is None and draw(st.booleans()):
         return document | {"error": draw(status)}
