@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from bench.cache import ROOT
-from bench.rows import Aim, Row, aims_table, table
+from bench.rows import Aim, Row, aims_table, share, table, told
 
 PAGE, README = ROOT / "docs" / "benchmarks.md", ROOT / "README.md"
 
@@ -45,13 +45,11 @@ def write(
 
 def readme_table(rows: Sequence[Row]) -> str:
     """A line for each of the few rows: agentsim, then the peers with how many times agentsim's figure theirs is."""
-    from bench.rows import told
-
     lines = ["| what | agentsim | peers |", "|---|---|---|"]
     for row in (row for what in FEW for row in rows if row.what == what):
         ours, *others = row.values
         peers = ", ".join(
-            f"{name} {told(row.values[name], row.unit)} ({1 / row.ratios[name]:.2g}×)"
+            f"{name} {told(row.values[name], row.unit)} ({share(row.ratios[name])})"
             for name in others
             if name not in row.floors
         )

@@ -93,14 +93,15 @@ def table(rows: Sequence[Row]) -> str:
                 continue
             value = told(row.values[name], row.unit)
             ratio = row.ratios.get(name)
-            cells.append(f"**{value}**" if ratio is None else f"{value} ({_share(ratio)})")
+            cells.append(f"**{value}**" if ratio is None else f"{value} ({share(ratio)})")
         lines.append(f"| {row.what} | {row.unit} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def _share(ratio: float) -> str:
-    """How the other side does: agentsim is so many times as fast, or takes so many times as long."""
-    return f"{1 / ratio:.2g}×" if ratio > 0 else "–"
+def share(ratio: float) -> str:
+    """How many times agentsim's figure the other side's is."""
+    times = 1 / ratio if ratio > 0 else float("inf")
+    return f"{times:,.0f}×" if times >= 10 else f"{times:.2f}×"
 
 
 def aims_table(aims: Sequence[Aim]) -> str:

@@ -41,7 +41,7 @@ def test_a_tenth_worse_than_stored_is_told(tmp_path: Path, monkeypatch: pytest.M
 
 def test_the_table_shows_how_many_times_our_figure_a_peers_is():
     row = rows.row_of("a call", "ms", {"ours": [0.001], "peer": [0.0025]})
-    assert rows.table([row]).splitlines()[-1] == "| a call | ms | **1.00** | 2.50 (2.5×) |"
+    assert rows.table([row]).splitlines()[-1] == "| a call | ms | **1.00** | 2.50 (2.50×) |"
 
 
 def test_the_pages_have_a_place_for_each_table():
