@@ -95,8 +95,6 @@ class Joined:
         """Append one raw message; returns the joined one that it changed or became."""
         self.raw.append(message)
         if self.messages and self.messages[-1].role == message.role:
-            if not message.content:
-                return len(self.messages)
             last = self.messages[-1]
             self.messages[-1] = Message(last.role, last.content + message.content)
             return len(self.messages) - 1

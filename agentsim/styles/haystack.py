@@ -109,7 +109,7 @@ def exit_reason(seen: Seen) -> str | None:
 
 def written(seen: Seen, calls: Sequence[SeenCall]) -> list[Block]:
     """The reply in the next requests: its text, and the calls that could be read. A refusal's words are lost."""
-    told: list[Block] = [Text(seen.text)] if seen.text else []
+    told: list[Block] = [Text(seen.text)] if seen.text or not calls else []
     return [*told, *(ToolCall(call.id, call.name, json.dumps(arguments_of(call))) for call in calls)]
 
 

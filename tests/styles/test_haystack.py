@@ -66,7 +66,7 @@ def test_cut_and_filtered_replies_stop_it_and_say_so(reply, ended, finish, text,
 def test_a_reply_with_neither_text_nor_calls_is_asked_again_and_a_refusal_is_one(reply, stream):
     run = played(STYLE, f"- {reply}\n- text: done", stream=stream)
     assert (run.model_requests, run.final_text, run.count) == (2, "done", 2)
-    assert requests_of(run)[1] == ["assistant:"]
+    assert requests_of(run)[1] == ["assistant:text"]
 
 
 def test_empty_replies_for_ever_are_stopped_by_the_cap_alone():
@@ -78,7 +78,7 @@ def test_calls_of_a_broken_json_are_left_out_and_their_siblings_run():
     broken = '{tool_use: {name: lookup, raw: "{\\"key"}}'
     alone = played(STYLE, f"- content: [{broken}]\n- text: done")
     beside = played(STYLE, f"- content: [{broken}, {{tool_use: {{name: lookup, input: {{key: a}}}}}}]\n- text: done")
-    assert (requests_of(alone)[1], alone.tool_runs) == (["assistant:"], ())
+    assert (requests_of(alone)[1], alone.tool_runs) == (["assistant:text"], ())
     assert requests_of(beside)[1] == ["assistant:tool_use(lookup)", "user:tool_result(call_2)"]
 
 
