@@ -60,8 +60,10 @@ def configure(tree: Mapping[str, Any]) -> Options:
     check_keys(tree, "", ("function_choice_behavior", "filters"))
     filters = check_keys(tree.get("filters", {}), "filters", ("auto_function_invocation",))
     scripted = filters.get("auto_function_invocation")
-    behavior = _behavior(tree["function_choice_behavior"]) if "function_choice_behavior" in tree else (None, None)
-    return Options(*behavior, None if scripted is None else _filter(scripted))
+    attempts, own_default = None, None
+    if "function_choice_behavior" in tree:
+        attempts, own_default = _behavior(tree["function_choice_behavior"])
+    return Options(attempts, own_default, None if scripted is None else _filter(scripted))
 
 
 def _behavior(value: Any) -> tuple[int | None, int]:
