@@ -103,7 +103,7 @@ def versions(name: str, packages: list[str]) -> dict[str, str]:
 
 
 #: Seconds that a driver's first answer may take longer: some SDKs take their time to be imported.
-STARTING = 120
+STARTING = 600
 
 
 class Driver:
