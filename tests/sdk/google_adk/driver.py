@@ -7,6 +7,7 @@ from typing import Any
 
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 
+import litellm
 from anthropic import AsyncAnthropic
 from google.adk.agents import LlmAgent
 from google.adk.agents.run_config import RunConfig, StreamingMode
@@ -17,6 +18,8 @@ from google.adk.sessions import InMemorySessionService
 from google.adk.tools import FunctionTool
 from google.genai import types
 from py_common import Failure, Json, Tools, error_of, serve
+
+litellm.suppress_debug_info = True
 
 
 def model_of(case: Json) -> Any:
