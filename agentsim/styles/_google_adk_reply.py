@@ -66,6 +66,7 @@ def _claude(seen: Seen) -> Response:
             value, broken = parse(call.raw) if call.raw else ({}, False)
             if broken:
                 return Response(problem=("ValueError", "malformed JSON in the arguments of a tool call"))
+            value = {} if value is None else value
             if not isinstance(value, dict):
                 return Response(problem=("ValidationError", "args: Input should be a valid dictionary"))
             calls.append(SeenCall(call.id, call.name, call.raw, value))
@@ -79,7 +80,12 @@ def _claude(seen: Seen) -> Response:
 
 
 def _lite_llm(seen: Seen) -> Response:
-    """LiteLlm: a call whose arguments are no JSON object is left out; of a stream, where one is no JSON, everything is."""
+    """LiteLlm: a call whose arguments are no JSON object is left out; of a stream, where one is no JSON, everything is.
+
+    A stream without a finish reason has broken off for it.
+    """
+    if seen.streamed and seen.word is None:
+        return Response(problem=("MidStreamFallbackError", "the stream ended without a finish reason"))
     finish = _CHAT.get(seen.word or "stop", "STOP")
     bad = MALFORMED if finish == "STOP" else finish
     parsed = [(call, *(parse(call.raw) if call.raw else ({}, False))) for call in seen.calls]

@@ -22,7 +22,7 @@ from collections.abc import Generator
 from typing import Any
 
 from agentsim.core.actions import Action
-from agentsim.core.events import Event, Outcome, ToolRun
+from agentsim.core.events import Event, Fault, Outcome, ToolRun
 from agentsim.core.messages import Message, ToolResult
 from agentsim.core.run import Failed, Run
 from agentsim.core.style import Refused, Style
@@ -30,6 +30,15 @@ from agentsim.core.wires import ANTHROPIC, CHAT, SeenCall
 from agentsim.styles._google_adk_claims import CLAIMS
 from agentsim.styles._google_adk_reply import response_of
 from agentsim.styles._python_clients import RETRY, client_error, ending
+
+BROKEN_STREAM = "MidStreamFallbackError"
+#: LiteLlm's classes by status; APIError for those that it has none for.
+LITE_LLM_ERRORS = {
+    400: "BadRequestError", 401: "AuthenticationError", 404: "NotFoundError", 408: "Timeout", 422: "BadRequestError",
+    429: "RateLimitError", 500: "InternalServerError", 503: "ServiceUnavailableError", 504: "Timeout",
+}  # fmt: skip
+#: Where anthropic 2.14 and google-adk call an error otherwise than older clients do.
+CLAUDE_ERRORS = {"RateLimitError": "_AnthropicRateLimitError", "RequestTooLargeError": "ContentTooLargeError"}
 
 
 def loop(run: Run) -> Generator[Action, Event, Outcome]:
@@ -42,7 +51,7 @@ def loop(run: Run) -> Generator[Action, Event, Outcome]:
         seen = yield from run.call(RETRY)
         broken = False
         if isinstance(seen, Failed):
-            if not seen.fault.in_stream or seen.fault.disconnect != "end":
+            if not seen.fault.in_stream or seen.fault.disconnect != "end" or run.wire == CHAT:
                 return failed(run, seen)
             seen, broken = run.partly(seen.fault)[0], True
         response = response_of(seen)
@@ -96,13 +105,24 @@ def rendered(done: ToolRun) -> ToolResult:
 
 
 def failed(run: Run, failure: Failed) -> Outcome:
-    """The client's own error; LiteLlm has classes of its own."""
+    """The client's own error; LiteLlm has classes of its own, and the model of Claude wraps a rate limit."""
     if failure.aborted:
         return run.threw("CancelledError", "", "aborted")
-    type_, message = client_error(run.wire, failure.fault, openai=3)
-    if run.wire == ANTHROPIC and type_ == "RateLimitError":
-        type_ = "_AnthropicRateLimitError"
-    return run.threw(type_, message, ending(failure))
+    if run.wire == CHAT:
+        return run.threw(*lite_llm_error(failure.fault), ending(failure))
+    type_, message = client_error(run.wire, failure.fault)
+    if failure.fault.in_stream and failure.fault.disconnect is None:
+        type_ = "ResponseNotRead"  # the error's body is asked for, which a stream does not keep
+    return run.threw(CLAUDE_ERRORS.get(type_, type_), message, ending(failure))
+
+
+def lite_llm_error(fault: Fault) -> tuple[str, str]:
+    """LiteLlm's own error: a stream that broke in any way is one, and a status of its own has what it has a class for."""
+    if fault.in_stream:
+        return BROKEN_STREAM, fault.message
+    if fault.status is None:
+        return "InternalServerError", "Connection error."
+    return LITE_LLM_ERRORS.get(fault.status, "APIError"), f"OpenAIException - {fault.message}"
 
 
 def read_limit(value: Any) -> float | Refused | None:
