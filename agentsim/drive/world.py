@@ -65,6 +65,7 @@ class World:
         #: nobody gives up while tools run, so a round that takes no time needs no schedule.
         self._timeless = scenario.abort is None
         self._conversation = _Conversation(scenario)
+        self._played: Played | None = None
 
     def reply(self, action: CallModel) -> Event:
         """The event that answers a model request."""
@@ -72,7 +73,9 @@ class World:
         if abort is not None and abort.before_reply == self.requests + 1:
             return Aborted()
         self.now += action.after
-        played = self.player.next_entry(action.agent, self._conversation.view(action))
+        said = self._conversation.view(action)
+        played = self._played if action.same else self.player.next_entry(action.agent, said)
+        self._played = played
         if played is None:
             return OutOfScript(action.agent)
         if played.repeat == FOREVER and self.requests >= self._patience:
