@@ -10,7 +10,7 @@ from typing import Any
 
 from agentsim.http.codecs import likely_codec
 from agentsim.http.provider import Endpoint
-from agentsim.http.reading import LARGEST_BODY
+from agentsim.limits import limit
 from agentsim.wire.base import Complaint, HttpRequest, HttpResponse
 
 Scope = dict[str, Any]
@@ -65,7 +65,7 @@ async def whole_body(receive: Receive) -> bytes | None:
     body: bytes = message.get("body", b"")
     if not message.get("more_body"):
         return body
-    chunks, size = [body], len(body)
+    chunks, size, most = [body], len(body), limit("request_body_bytes")
     while message.get("more_body"):
         message = await receive()
         if message["type"] == "http.disconnect":
@@ -73,7 +73,7 @@ async def whole_body(receive: Receive) -> bytes | None:
         chunk = message.get("body", b"")
         chunks.append(chunk)
         size += len(chunk)
-        if size > LARGEST_BODY:
+        if size > most:
             return None
     return b"".join(chunks)
 

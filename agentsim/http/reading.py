@@ -11,10 +11,8 @@ from typing import Any
 
 from agentsim.core.value import value
 from agentsim.http.codecs import codec_of
+from agentsim.limits import limit
 from agentsim.wire.base import Codec, Complaint, HttpRequest, ModelRequest, Refused, Route, read_json
-
-#: Bodies beyond this are refused unread, as the Messages API does.
-LARGEST_BODY = 32 * 1024 * 1024
 
 _KEPT, _LARGEST_KEPT = 256, 64 * 1024
 
@@ -95,7 +93,7 @@ def _read(codec: Codec, route: Route, request: HttpRequest) -> Reading:
 
 def parsed(request: HttpRequest) -> tuple[Any, Complaint | None]:
     """A request's body as JSON, or why it is none."""
-    if len(request.body) > LARGEST_BODY:
+    if len(request.body) > limit("request_body_bytes"):
         return None, Complaint("body_is_small_enough", "Request exceeds the maximum size", 413, "request_too_large")
     if not request.body and request.method != "POST":
         return None, None
