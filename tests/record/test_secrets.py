@@ -138,3 +138,64 @@ def test_pieces_say_together_what_the_whole_text_says(parts: list[str], size: in
 def test_half_a_character_can_be_written() -> None:
     line = written(HttpRequest("POST", "/", {}, b'{"input": "\\ud800"}'))
     assert json.loads(line)["request"]["body"] == {"input": "\ud800"}
+
+
+# --- every place -----------------------------------------------------------------------------------------------------
+
+PLANT = "plantedSecret4711value"
+PLACES: dict[str, Any] = {
+    "an unknown header": {"headers": {"x-gateway-session": PLANT}},
+    "a header whose name says so": {"headers": {"x-my-auth": PLANT}},
+    "a key with a scheme of its own": {"headers": {"authorization": f"Basic {PLANT}"}},
+    "a cookie": {"headers": {"cookie": f"a=b; session={PLANT}"}},
+    "an unknown query parameter": {"url": f"https://host.test/v1/messages?sig={PLANT}&beta=true"},
+    "a known query parameter that carries a key": {
+        "headers": {"x-api-key": PLANT},
+        "url": f"https://host.test/v1/messages?after={PLANT}",
+    },
+    "the user of the URL": {"url": f"https://{PLANT}:x@host.test/v1/messages", "headers": {"x-api-key": PLANT}},
+    "a harmless header that carries a key": {"headers": {"user-agent": f"me/1 {PLANT}", "api-key": PLANT}},
+    "a field of the request": {"body": {"metadata": {"api_key": PLANT}}},
+    "a field deep in the request": {"body": {"tools": [{"headers": {"Authorization": PLANT}}]}},
+    "the arguments of a call": {"body": {"arguments": json.dumps({"user": "ann", "password": PLANT})}},
+    "a text that is JSON": {"body": {"content": json.dumps({"a": json.dumps({"client_secret": PLANT})})}},
+    "a response header": {"answer": [("set-cookie", f"id={PLANT}")]},
+    "the response": {"said": {"access_token": PLANT}},
+    "a streamed call": {"pieces": ['{"user": "ann", "pass', 'word": "planted', "Secret4711", 'value"}']},
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_planted_secret_is_not_written(place: str) -> None:
+    planted = PLACES[place]
+    body = json.dumps({"model": "m", "echo": PLANT if "headers" in planted else "", **planted.get("body", {})}).encode()
+    headers = {"content-type": "application/json", **planted.get("headers", {})}
+    request = HttpRequest("POST", planted.get("url", "https://host.test/v1/messages"), headers, body)
+    said = json.dumps({"echo": PLANT if "headers" in planted else "", **planted.get("said", {})}).encode()
+    line = written(request, stream(*planted["pieces"]) if "pieces" in planted else said, planted.get("answer", ()))
+    assert PLANT not in line
+    assert PLANT not in said_in(line) if "pieces" in planted else True
+
+
+@pytest.mark.parametrize(
+    "name", ["MY_KEY", "OPENAI_APIKEY", "GH_PAT", "PGPASSWORD", "npm_config__auth", "DB_CREDENTIALS", "X_TOKEN_2"]
+)
+def test_a_variable_whose_name_says_so_is_secret(name: str) -> None:
+    assert secret_values({name: PLANT}) == [PLANT]
+
+
+@pytest.mark.parametrize(
+    "name", ["HOME", "KEYBOARD", "MONKEYS", "TOKENIZERS_PARALLELISM", "SSH_AUTH_SOCK", "PATH", "AUTHOR"]
+)
+def test_a_variable_that_only_sounds_like_it_is_none(name: str) -> None:
+    assert secret_values({name: PLANT}) == []
+
+
+def test_fields_that_providers_need_stay() -> None:
+    body = {
+        "max_tokens": 9, "prompt_cache_key": "a-long-cache-key", "logprobs": [{"token": " something"}],
+        "thinking": {"signature": "EqQBCgIYAhIM1234"}, "tools": [{"properties": {"password": {"type": "string"}}}],
+        "input": {"key": "a value of a tool", "next_page_token": "abcdefghijkl"},
+    }  # fmt: skip
+    line = written(HttpRequest("POST", "/v1/messages", {}, json.dumps(body).encode()))
+    assert json.loads(line)["request"]["body"] == body
