@@ -20,7 +20,7 @@ SUFFIXES = (".scenario.yaml", ".scenario.yml")
 
 _sim_key = pytest.StashKey[Any]()
 _blocked_key = pytest.StashKey[list[Exception]]()
-_report_key = pytest.StashKey[list[tuple[str, str, str]]]()
+_report_key = pytest.StashKey[list[Any]]()
 _guard_key = pytest.StashKey[contextlib.ExitStack]()
 
 
@@ -50,7 +50,9 @@ def pytest_configure(config: pytest.Config) -> None:
         "agentsim(*scenarios, **settings): play a scenario to the test: files or globs below `agentsim_scenarios`, or one "
         "inline (YAML text, mapping, Scenario); several make one test each. Settings are those of agentsim.play.",
     )
-    if config.getoption("--agentsim-report"):
+    page = config.getoption("--agentsim-report")
+    if page:
+        _check_page(page)
         config.stash[_report_key] = []
         config.pluginmanager.register(_Reporter(config.stash[_report_key]), "agentsim-reporter")
 
@@ -78,9 +80,22 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     tests = session.config.stash.get(_report_key, None)
     if tests is None or hasattr(session.config, "workerinput"):
         return
-    from agentsim.report.page import session_page
+    from agentsim.report.html.page import write
+    from agentsim.report.html.tested import page
 
-    Path(session.config.getoption("--agentsim-report")).write_text(session_page(tests), "utf-8")
+    write(session.config.getoption("--agentsim-report"), page(tests))
+
+
+def _check_page(path: str) -> None:
+    """A page that can't be written is told before the tests run."""
+    from agentsim.errors import UsageError
+    from agentsim.report.html.page import check_writable, require
+
+    try:
+        require()
+        check_writable(path)
+    except UsageError as error:
+        raise pytest.UsageError(f"--agentsim-report: {error}") from None
 
 
 # --- scenarios of a test ---------------------------------------------------------------------------------------------
@@ -214,34 +229,72 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A failing test shows its transcript; with a report every test does."""
+    """A failing test shows its transcript; with a report every test's goes along, from a worker too."""
     report = yield
     playing = item.stash.get(_sim_key, None)
-    is_told = report.failed or item.config.getoption("--agentsim-report")
-    if playing is not None and call.when == "call" and is_told:
+    if playing is None or call.when != "call":
+        return report
+    if report.failed:
         report.sections.append((SECTION, _told(playing)))
+    if item.config.getoption("--agentsim-report"):
+        report.agentsim_played = _played(playing)  # type: ignore[attr-defined]
     return report
 
 
 class _Reporter:
     """Keeps what each test played, of the workers too."""
 
-    def __init__(self, tests: list[tuple[str, str, str]]) -> None:
+    def __init__(self, tests: list[Any]) -> None:
         self.tests = tests
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep a test's transcript."""
-        told = [text for title, text in report.sections if title == SECTION]
-        if report.when == "call" and told:
-            self.tests.append((report.nodeid, report.outcome, told[0]))
+        """Keep what a test played."""
+        played = getattr(report, "agentsim_played", None)
+        if played is None:
+            return
+        from agentsim.report.html.tested import PlayedTest
+        from agentsim.store.jsonl import loads
+
+        failure = report.longrepr
+        crash = getattr(failure, "reprcrash", None)
+        message = str(crash.message if crash is not None else failure) if report.failed else ""
+        outcome = report.outcome
+        if hasattr(report, "wasxfail"):
+            outcome = "xpassed" if report.passed else "xfailed"  # type: ignore[assignment]
+        self.tests.append(
+            PlayedTest(
+                report.nodeid,
+                outcome,
+                played["scenario"],
+                loads(played["transcript"]),
+                tuple(played["misfit"]),
+                message,
+            )
+        )
 
 
 def _told(playing: Sim) -> str:
-    from agentsim.report.misfit import misfit_lines
     from agentsim.report.transcript import transcript_lines
 
     lines = [f"scenario: {playing.scenario.name}", *transcript_lines(playing.transcript, full=True)]
-    return "\n".join([*lines, *misfit_lines(playing.scenario, playing.transcript, playing.requests)])
+    return "\n".join([*lines, *_misfit(playing)])
+
+
+def _misfit(playing: Sim) -> Iterator[str]:
+    from agentsim.report.misfit import misfit_lines
+
+    return misfit_lines(playing.scenario, playing.transcript, playing.requests)
+
+
+def _played(playing: Sim) -> dict[str, Any]:
+    """What a test played, in values that go from process to process."""
+    from agentsim.store.jsonl import dumps
+
+    return {
+        "scenario": playing.scenario.name,
+        "transcript": dumps(playing.transcript),
+        "misfit": list(_misfit(playing)),
+    }
 
 
 # --- files as tests --------------------------------------------------------------------------------------------------

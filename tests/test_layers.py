@@ -28,7 +28,7 @@ ALLOWED = {
     "store": {"yaml", "zstandard", "backports", "orjson", "msgspec"},
     "http": {"httpx", "httpx2", "httpcore", "httpcore2", "respx", "uvicorn", "httptools", "aiohttp", "uvloop"},
     "session": {"httpx", "httpx2"},
-    "report": {"rich", "jinja2"},
+    "report": {"rich", "jinja2", "markupsafe"},
     "strategies": {"hypothesis"},
     "snapshot": {"syrupy"},
     "cli": {"click", "rich"},

@@ -89,10 +89,24 @@ def _rows(stem: str, played: Played, rules: Sequence[Rule]) -> list[Row]:
             verdict = Verdict(rule.name, NOT_APPLICABLE, played.trouble if own else "")
         elif played.broke is not None and own and not told:
             verdict = Verdict(rule.name, "failed", played.broke)
-        rows.append(Row(rule.name, verdict.result, stem, verdict.detail, played.outline if verdict.failed else ()))
+        rows.append(
+            Row(
+                rule.name,
+                verdict.result,
+                stem,
+                verdict.detail,
+                *((played.outline, played.run) if verdict.failed else ((), None)),
+            )
+        )
     if played.stopped is not None and not any(row.result == "failed" for row in rows):
         rows = [
-            replace(row, result="failed", detail=f"the run never ended: {played.stopped}", transcript=played.outline)
+            replace(
+                row,
+                result="failed",
+                detail=f"the run never ended: {played.stopped}",
+                transcript=played.outline,
+                run=played.run,
+            )
             if row.rule == "limit_is_kept"
             else row
             for row in rows

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from agentsim.core.transcript import Transcript
 from agentsim.errors import AgentsimError
 from agentsim.judge.case import Case
 from agentsim.judge.check import outline
 from agentsim.judge.rules import Verdict, judge
 from agentsim.session import Sim
+from agentsim.store.jsonl import dumps, loads
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class Played:
 
     Args:
         verdicts: of every rule.
-        outline: the run, a line for each request and reply.
+        outline: the run, a line for each request and reply; `run`: its events.
         requests: how many there were.
         offered: the names of the tools that each request offered.
         stopped: why it was stopped, or None.
@@ -54,6 +56,7 @@ class Played:
 
     verdicts: Sequence[Verdict] = ()
     outline: tuple[str, ...] = ()
+    run: Transcript = field(default_factory=Transcript)
     requests: int = 0
     offered: Sequence[Sequence[str] | None] = field(default_factory=list)
     stopped: str | None = None
@@ -65,6 +68,7 @@ class Played:
         return {
             "verdicts": [[v.rule, v.result, v.detail] for v in self.verdicts],
             "outline": list(self.outline),
+            "run": dumps(self.run),
             "requests": self.requests,
             "offered": [None if names is None else list(names) for names in self.offered],
             "stopped": self.stopped,
@@ -76,7 +80,7 @@ class Played:
 def from_data(data: dict[str, Any]) -> Played:
     """What `data` said."""
     verdicts = [Verdict(*each) for each in data["verdicts"]]
-    return Played(**{**data, "verdicts": verdicts, "outline": tuple(data["outline"])})
+    return Played(**{**data, "verdicts": verdicts, "outline": tuple(data["outline"]), "run": loads(data["run"])})
 
 
 def judged(sim: Sim, case: Case, *, hung: bool = False) -> Played:
@@ -87,6 +91,7 @@ def judged(sim: Sim, case: Case, *, hung: bool = False) -> Played:
     return Played(
         judge(case),
         tuple(outline(case)),
+        sim.transcript,
         len(sim.requests),
         [each.offered for each in case.exchanges],
         case.stopped,

@@ -7,18 +7,25 @@ from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
+from agentsim.core.transcript import Transcript
 from agentsim.judge.rules import FAILED, NOT_APPLICABLE, PASSED, Rule
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What a rule says of one scenario."""
+    """What a rule says of one scenario.
+
+    Args:
+        rule, result, scenario, detail: as the report card has them.
+        transcript: of a broken rule, the run in lines. `run`: its events, for the page.
+    """
 
     rule: str
     result: str
     scenario: str
     detail: str = ""
     transcript: tuple[str, ...] = ()
+    run: Transcript | None = None
 
     def data(self) -> dict[str, str]:
         """As the contract's JSON has it."""
@@ -86,6 +93,12 @@ class Report:
 
     def _why(self, rule: Rule) -> str:
         return next((row.detail for row in self.rows if row.rule == rule.name and row.detail), "")
+
+    def to_html(self) -> str:
+        """The report card as a page of its own; needs `agentsim[html]`."""
+        from agentsim.audit.page import page
+
+        return page(self)
 
     def junit(self) -> str:
         """The report as JUnit XML: a test case for each rule and scenario that provokes it or broke it."""

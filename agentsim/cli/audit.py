@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from agentsim.cli.common import LIMIT, echo_json
+from agentsim.cli.common import LIMIT, echo_json, html_option, write_page
 
 
 def _progress(stem: str, number: int, count: int) -> None:
@@ -24,6 +24,7 @@ def _progress(stem: str, number: int, count: int) -> None:
     default="text",
     help="How to print the report card.",
 )
+@html_option
 @click.option("--rule", "rules", multiple=True, metavar="NAME", help="Look at this rule only; may be given again.")
 @click.option(
     "--fail-on",
@@ -45,7 +46,13 @@ def _progress(stem: str, number: int, count: int) -> None:
 @click.option("--allow-host", "hosts", multiple=True, metavar="HOST", help="A host that the target may reach.")
 @click.pass_context
 def command(
-    ctx: click.Context, /, target: tuple[str, ...], format_: str, fail_on: tuple[str, ...], **given: Any
+    ctx: click.Context,
+    /,
+    target: tuple[str, ...],
+    format_: str,
+    html: str | None,
+    fail_on: tuple[str, ...],
+    **given: Any,
 ) -> None:
     """Play the catalogue of awkward replies to an agent, and report rule by rule.
 
@@ -54,7 +61,11 @@ def command(
     """
     from agentsim.audit import Options, audit
     from agentsim.judge.rules import chosen
+    from agentsim.report.html.page import STANDARD_OUTPUT, require
 
+    if format_ == "html":
+        require()
+        html = html or STANDARD_OUTPUT
     chosen(name for name in fail_on if name != "none")
     limit = given["limit"]
     options = Options(
@@ -68,15 +79,13 @@ def command(
     )
     named: Any = target[0] if len(target) == 1 and _is_callable(target[0]) else target
     report = audit(named, rules=given["rules"], options=options, tell=_progress)
-    if format_ == "json":
+    if write_page(html, format_, report.to_html):
+        pass
+    elif format_ == "json":
         echo_json(report.to_dict())
     elif format_ == "junit":
         click.echo(report.junit(), nl=False)
-    elif format_ == "html":
-        from agentsim.report.page import audit_page
-
-        click.echo(audit_page(report.target, list(report.lines())), nl=False)
-    else:
+    elif format_ != "html":
         click.echo("\n".join(report.lines()))
     if [rule for rule in report.failed if not fail_on or rule in fail_on]:
         ctx.exit(1)

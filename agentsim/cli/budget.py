@@ -15,9 +15,11 @@ from agentsim.cli.common import (
     console,
     echo_json,
     format_option,
+    html_option,
     option_trees,
     options_option,
     set_option,
+    write_page,
 )
 from agentsim.errors import UsageError
 
@@ -44,6 +46,7 @@ FEW, LITTLE = 16, 4 << 20
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Processes that read files; default: one a core.")
 @set_option
 @options_option
+@html_option
 @format_option
 def command(
     files: tuple[str, ...],
@@ -53,6 +56,7 @@ def command(
     jobs: int | None,
     sets: tuple[str, ...],
     options_file: str | None,
+    html: str | None,
     format_: str,
 ) -> None:
     """The least limit in each style that lets the runs of the FILEs finish, and what each SDK's default would cut.
@@ -69,7 +73,9 @@ def command(
         raise click.UsageError("give FILEs, or --rounds N in place of them")
     found = Budgets(_worked_out(files, rounds, chosen, percentile, trees, jobs))
     _tell_skipped(found)
-    if format_ == "json":
+    if write_page(html, format_, found.to_html):
+        pass
+    elif format_ == "json":
         echo_json(found.to_dicts())
     else:
         console().print(found)

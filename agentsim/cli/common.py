@@ -40,6 +40,20 @@ class LimitType(click.ParamType):  # type: ignore[type-arg]
 
 LIMIT = LimitType()
 
+
+class PageType(click.ParamType):  # type: ignore[type-arg]
+    """Where a page goes. That it could not be written is found before the work is done that it shows."""
+
+    name = "FILE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from agentsim.report.html.page import check_writable, require
+
+        require()
+        check_writable(value)
+        return value
+
+
 format_option = click.option(
     "--format", "format_", type=click.Choice(["text", "json"]), default="text", help="How to print the result."
 )
@@ -51,6 +65,9 @@ set_option = click.option(
 )
 options_option = click.option(
     "--options", "options_file", type=click.Path(dir_okay=False), help="A YAML or JSON file of options by style."
+)
+html_option = click.option(
+    "--html", "html", type=PageType(), help="Write the result as one page, too; '-': as standard output instead."
 )
 max_calls_option = click.option(
     "--max-calls", type=click.IntRange(1), default=100, show_default=True,
@@ -76,6 +93,28 @@ def scenarios_of(paths: Iterable[str]) -> list[Scenario]:
 def echo_json(value: Any, *, err: bool = False) -> None:
     """Print a JSON value, the same bytes for the same value; `err`: where standard output is another's."""
     click.echo(json.dumps(value, ensure_ascii=False, indent=2, sort_keys=False), err=err)
+
+
+def write_page(path: str | None, format_: str, page: Callable[[], str]) -> bool:
+    """Write the page that `--html` asks for.
+
+    Args:
+        path: as the option has it; None: no page is asked for.
+        format_: of standard output.
+        page: makes it.
+    Returns:
+        Whether standard output is the page's, so that nothing else may go there.
+    Raises:
+        UsageError: two things would go to standard output.
+    """
+    from agentsim.report.html.page import STANDARD_OUTPUT, write
+
+    if path is None:
+        return False
+    if path == STANDARD_OUTPUT and format_ not in ("text", "html"):
+        raise UsageError(f"--html - and --format {format_} both write to standard output; name a file for the page")
+    write(path, page())
+    return path == STANDARD_OUTPUT
 
 
 def console() -> Console:

@@ -10,6 +10,7 @@ from agentsim.cli.common import (
     console,
     echo_json,
     format_option,
+    html_option,
     limit_option,
     max_calls_option,
     option_trees,
@@ -17,6 +18,7 @@ from agentsim.cli.common import (
     scenarios_of,
     set_option,
     wire_options,
+    write_page,
 )
 
 SORT_KEYS = ("style", "calls", "requests", "rounds", "least", "seconds", "cost", "ended", "returned")
@@ -33,6 +35,7 @@ SORT_KEYS = ("style", "calls", "requests", "rounds", "least", "seconds", "cost",
 @click.option("--only-differences", is_flag=True, help="Leave out the styles that do what most do.")
 @click.option("--sort", type=click.Choice(SORT_KEYS), help="Sort the rows of each file.")
 @click.option("--fail-on", type=click.Choice(["silent"]), help="Exit with status 1 where a style is silent.")
+@html_option
 @format_option
 def command(
     files: tuple[str, ...],
@@ -46,6 +49,7 @@ def command(
     only_differences: bool,
     sort: str | None,
     fail_on: str | None,
+    html: str | None,
     format_: str,
 ) -> None:
     """Play each FILE (a scenario or a recording) under each style."""
@@ -61,10 +65,13 @@ def command(
             scenario, limit=limit, styles=chosen, wire=wire, stream=stream, options=trees, max_calls=max_calls
         )
         rows += sorted_rows(list(table), sort)
-    if format_ == "json":
-        echo_json([row.to_dict() for row in rows])
+    found = Table(rows, only_differences=only_differences)
+    if write_page(html, format_, found.to_html):
+        pass
+    elif format_ == "json":
+        echo_json(found.to_list())
     else:
-        Table(rows, only_differences=only_differences).print(console())
+        found.print(console())
     if fail_on == "silent" and any(row.silent for row in rows):
         raise click.exceptions.Exit(1)
 

@@ -10,6 +10,7 @@ from agentsim.cli.common import (
     console,
     echo_json,
     format_option,
+    html_option,
     limit_option,
     max_calls_option,
     option_trees,
@@ -17,6 +18,7 @@ from agentsim.cli.common import (
     scenarios_of,
     set_option,
     wire_options,
+    write_page,
 )
 
 
@@ -29,6 +31,7 @@ from agentsim.cli.common import (
 @options_option
 @max_calls_option
 @click.option("--requests", type=click.Choice(["short", "full"]), default="short", help="How requests are told.")
+@html_option
 @format_option
 def command(
     file: str,
@@ -40,6 +43,7 @@ def command(
     options_file: str | None,
     max_calls: int,
     requests: str,
+    html: str | None,
     format_: str,
 ) -> None:
     """Play one FILE under one style and print the transcript.
@@ -53,7 +57,9 @@ def command(
     scenario = scenarios_of([file])[0]
     trees = option_trees(sets, options_file, [style])
     result = run(scenario, style, limit=limit, wire=wire, stream=stream, options=trees.get(style), max_calls=max_calls)
-    if format_ == "json":
+    if write_page(html, format_, lambda: _page(result)):
+        pass
+    elif format_ == "json":
         echo_json(result.to_dict(full_requests=requests == "full"))
     else:
         print_result(result, console(), full=requests == "full")
@@ -65,3 +71,9 @@ def command(
         click.echo(f"expect: {problem}", err=True)
     if problems:
         raise click.exceptions.Exit(1)
+
+
+def _page(result: Any) -> str:
+    from agentsim.report.html.shown import run_page
+
+    return run_page(result)

@@ -41,7 +41,11 @@ class Need:
     @property
     def limit(self) -> int | None:
         """The least limit that lets the wanted share of the runs finish; None where there is none."""
-        wanted = max(1, math.ceil(self.runs * self.percentile / 100))
+        return self.least_for(self.percentile)
+
+    def least_for(self, percentile: float) -> int | None:
+        """The least limit that lets so many percent of the runs finish; None where there is none."""
+        wanted = max(1, math.ceil(self.runs * percentile / 100))
         for limit, count in sorted((n, count) for n, count in self.least.items() if n is not None):
             wanted -= count
             if wanted <= 0:

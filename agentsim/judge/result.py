@@ -39,11 +39,12 @@ class Result:
         limit_is_default: bool,
         unused_replies: int,
         least_limit: Callable[[], int | None],
+        at: Callable[[Any], Result],
     ) -> None:
         self.scenario, self.style, self.transcript = scenario, style, transcript
         self.wire, self.stream, self.limit, self.limit_is_default = wire, stream, limit, limit_is_default
         self.unused_replies = unused_replies
-        self._least_limit = least_limit
+        self._least_limit, self._at = least_limit, at
 
     def __repr__(self) -> str:
         return f"<{self.style.name}: {self.ended}, {self.model_calls} model calls, returned {self.returned}>"
@@ -137,6 +138,10 @@ class Result:
     def least_limit(self) -> int | None:
         """The smallest limit from which on the run is as without one; None where there is none."""
         return self._least_limit()
+
+    def at(self, limit: float | None) -> Result:
+        """The same run at another limit (None: no limit), with the scenario's results in place of functions."""
+        return self._at(limit)
 
     @cached_property
     def cost_usd(self) -> float | None:

@@ -150,6 +150,7 @@ class Play:
             limit_is_default=is_default,
             unused_replies=unused,
             least_limit=self.least_limit,
+            at=replace(self, functions={}).result,
         )
 
     # -- the least limit ----------------------------------------------------------------------------------------

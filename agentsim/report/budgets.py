@@ -41,6 +41,12 @@ class Budgets:
         """What `budget --format json` prints."""
         return [need.to_dict() for need in self.needs]
 
+    def to_html(self) -> str:
+        """A page of its own, with charts; needs `agentsim[html]`."""
+        from agentsim.report.html.budgeted import page
+
+        return page(self)
+
     def __rich__(self) -> RichTable:
         return table(self.needs, self.percentile)
 

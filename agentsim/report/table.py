@@ -64,7 +64,8 @@ class Table(Sequence[Result]):
 
     def print(self, console: Console) -> None:
         """Print a table for each scenario, and a line under it that says what is silent."""
-        for name, rows in self._by_scenario().items():
+        for rows in self.by_scenario():
+            name = rows[0].scenario.name
             shown, hidden = differing(rows) if self.only_differences else (rows, 0)
             console.print(_rich_table(name, shown, console.width))
             if hidden:
@@ -72,14 +73,21 @@ class Table(Sequence[Result]):
             console.print(LEGEND, highlight=False, style="dim")
             console.print(summary(rows), highlight=False)
 
-    def _by_scenario(self) -> dict[str, list[Result]]:
-        groups: dict[str, list[Result]] = {}
-        for row in self.rows:
-            groups.setdefault(row.scenario.path or row.scenario.name, []).append(row)
-        return {rows[0].scenario.name: rows for rows in groups.values()}
+    def by_scenario(self) -> list[list[Result]]:
+        """The rows of each scenario, in the order in which they were given."""
+        groups: dict[int, list[Result]] = {}
+        for row in self.rows:  # by the scenario itself: two may have one name
+            groups.setdefault(id(row.scenario), []).append(row)
+        return list(groups.values())
+
+    def to_html(self) -> str:
+        """A page of its own, with charts and transcripts; needs `agentsim[html]`."""
+        from agentsim.report.html.compared import page
+
+        return page(self)
 
     def _tables(self) -> list[RichTable]:
-        return [_rich_table(name, rows) for name, rows in self._by_scenario().items()]
+        return [_rich_table(rows[0].scenario.name, rows) for rows in self.by_scenario()]
 
 
 def summary(rows: Sequence[Result]) -> str:

@@ -57,10 +57,11 @@ def result_lines(result: Result, *, full: bool = False) -> Iterator[str]:
     yield ""
     yield from transcript_lines(result.transcript, full=full)
     yield ""
-    yield from _ending(result)
+    yield from ending_lines(result)
 
 
-def _ending(result: Result) -> Iterator[str]:
+def ending_lines(result: Result) -> Iterator[str]:
+    """How a run ended, and what there is to say about the whole of it."""
     silent = "  SILENT: the caller is told that it is done, and it is not" if result.silent else ""
     yield f"ended: {result.ended}, returned: {result.returned}{silent}"
     requests = "" if result.model_requests == result.model_calls else f" ({many(result.model_requests, 'request')})"

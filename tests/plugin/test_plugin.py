@@ -189,12 +189,21 @@ def test_a_closed_network_fails_what_goes_out(suite):
     result.stdout.fnmatch_lines(["*agentsim keeps the network closed*192.0.2.1*"])
 
 
-def test_the_report_is_one_page_for_the_session(suite):
+def test_the_report_is_one_page_for_the_session_whichever_workers_ran_it(suite):
+    suite.makepyfile(TEST + TEST.replace("def test_", "def test_also_"))
+    run(suite, "--agentsim-report=page.html", "-n", "2").assert_outcomes(passed=2)
+    page = (suite.path / "page.html").read_text("utf-8")
+    assert "2 tests played a scenario" in page
+    assert "lookup_order" in page
+    run(suite, "--agentsim-report=again.html").assert_outcomes(passed=2)
+    assert (suite.path / "again.html").read_text("utf-8") == page
+
+
+def test_a_report_that_can_not_be_written_is_told_before_the_tests_run(suite):
     suite.makepyfile(TEST)
-    run(suite, "--agentsim-report=page.html", "-n", "2").assert_outcomes(passed=1)
-    text = (suite.path / "page.html").read_text("utf-8")
-    assert "1 tests played a scenario, 0 failed" in text
-    assert "lookup_order" in text
+    result = run(suite, "--agentsim-report=missing/page.html")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--agentsim-report: 'missing/page.html' can't be written: there is no folder*"])
 
 
 def test_without_the_plugin_nothing_of_it_is_there(suite):
