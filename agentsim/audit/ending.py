@@ -12,7 +12,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 #: The variable that marks what a run starts.
@@ -44,14 +44,20 @@ def end_all(root: int, mark: str) -> None:
 
 
 def family(root: int, mark: str) -> set[int]:
-    """The living processes of a run: below its first one, or marked."""
+    """The living processes of a run: below its first one, or marked and given to another parent, and below those."""
     parents = dict(_parents())
     wanted = f"{MARK}={mark}".encode()
-    found = {pid for pid in parents if _is_marked(pid, wanted)}
-    below = {root}
+    above = {1, *_above(os.getpid(), parents)}  # to one of these a process falls whose own parent is gone
+    below = {root} | {pid for pid, parent in parents.items() if parent in above and _is_marked(pid, wanted)}
     while new := {pid for pid, parent in parents.items() if parent in below and pid not in below}:
         below |= new
-    return (found | below) & parents.keys() - {os.getpid()}
+    return below & parents.keys() - {os.getpid()}
+
+
+def _above(pid: int, parents: Mapping[int, int]) -> Iterator[int]:
+    while pid in parents:
+        yield pid
+        pid = parents[pid]
 
 
 def _parents() -> Iterator[tuple[int, int]]:

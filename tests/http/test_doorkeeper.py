@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 from collections.abc import Iterator
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from agentsim.errors import UsageError
 from agentsim.http.doorkeeper import refusal
@@ -170,3 +173,23 @@ def test_a_non_ascii_path_is_answered(server: Server, client: httpx2.Client) -> 
         answer = b"".join(iter(lambda: raw.recv(65536), b""))
     assert answer.startswith(b"HTTP/1.1 4")
     assert client.post("/v1/messages", json=HI).status_code == 200
+
+
+WHOLE = b"POST /v1/messages HTTP/1.1\r\nhost: localhost\r\nx-api-key: k\r\nanthropic-version: 1\r\ncontent-length: 2\r\n\r\n{}"
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+def test_whatever_bytes_come_others_are_served(server: Server, data: st.DataObject) -> None:
+    sent = bytearray(WHOLE)
+    for _ in range(data.draw(st.integers(1, 6))):
+        at = data.draw(st.integers(0, len(sent)))
+        sent[at : at + data.draw(st.integers(0, 9))] = data.draw(st.binary(max_size=12))
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as raw:
+        raw.sendall(bytes(sent))
+        raw.shutdown(socket.SHUT_WR)
+        with contextlib.suppress(ConnectionError):
+            answer = b"".join(iter(lambda: raw.recv(65536), b""))
+            assert not answer or answer.startswith(b"HTTP/1.1 ")
+            assert b" 500 " not in answer.partition(b"\r\n")[0]
+    assert httpx2.post(f"{server.url}/v1/messages", json=HI, headers=CLAUDE, trust_env=False).status_code == 200

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentsim import recording
 from agentsim.store.httplog import line_of
 from agentsim.store.secrets import Secrets, secret_values
-from agentsim.wire.base import HttpRequest
+from agentsim.wire.base import HttpRequest, HttpResponse
 
 #: Made up, each in the shape of its kind; put together here, so that no scanner takes this file for a leak.
 SECRETS = {
@@ -199,3 +201,34 @@ def test_fields_that_providers_need_stay() -> None:
     }  # fmt: skip
     line = written(HttpRequest("POST", "/v1/messages", {}, json.dumps(body).encode()))
     assert json.loads(line)["request"]["body"] == body
+
+
+def test_what_the_plugin_records_holds_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", PLANT)
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": f"your key is {PLANT}!"}}
+    said = json.dumps({"id": "c", "object": "chat.completion", "choices": [choice]}).encode()
+    answer = HttpResponse(200, (("content-type", "application/json"),), (said,))
+    monkeypatch.setattr(recording, "forwarded", lambda request: answer)
+    sim = recording.recorded(tmp_path / "a.yaml", "all", (), f"what is {PLANT}")
+    assert sim is not None
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": f"what is {PLANT}"}]}).encode()
+    headers = {"authorization": f"Bearer {PLANT}", "x-api-key": "another-plain-key"}
+    with sim:
+        sim.answer(HttpRequest("POST", "https://api.openai.com/v1/chat/completions", headers, body))
+    text = (tmp_path / "a.yaml").read_text("utf-8")
+    assert PLANT not in text
+    assert "your key is [secret removed]!" in text
+
+
+def test_an_answer_that_nobody_can_read_is_recorded_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", PLANT)
+    page = HttpResponse(200, (("content-type", "text/html"),), (b"<html>",))
+    monkeypatch.setattr(recording, "forwarded", lambda request: page)
+    sim = recording.recorded(tmp_path / "a.yaml", "all", (), "hi")
+    assert sim is not None
+    body = b'{"model": "m", "messages": [{"role": "user", "content": "hi"}]}'
+    with sim:
+        sim.answer(
+            HttpRequest("POST", "https://api.openai.com/v1/chat/completions", {"authorization": "Bearer k"}, body)
+        )
+    assert "unreadable_answer" in (tmp_path / "a.yaml").read_text("utf-8")
