@@ -31,7 +31,7 @@ def simulated(row: Mapping[str, Any], scenario: Scenario, case: Mapping[str, Any
     style = all_styles()[row["style"]]
     if any(isinstance(e, ScriptedReply) and cannot_express(e.reply, row["wire"]) for e in scenario.script):
         return None
-    tree = row.get("options") or _own(case.get("options") or {}, style)
+    tree = {**row.get("options", {}), **_own(case.get("options") or {}, style)}
     if (tree or case.get("options")) and (style.configure is None or not tree):
         return None  # it was measured with a setting that the style does not take
     play = prepare(
@@ -40,7 +40,7 @@ def simulated(row: Mapping[str, Any], scenario: Scenario, case: Mapping[str, Any
         wire=row["wire"],
         stream=row["stream"] if style.streams is None else None,
         options=tree,
-        max_calls=RIG_REQUESTS,
+        max_calls=patience(case),
         functions=functions_of(case),
     )
     agents = {tool["name"] for tool in case["all_tools"] if "agent" in tool}
@@ -77,6 +77,11 @@ def _own(tree: Mapping[str, Any], style: Style, where: tuple[str, ...] = ()) -> 
 
 #: Enough units to show that a run goes on past the rig's patience; a default of 9,999 would play as many.
 PAST_PATIENCE = 400
+
+
+def patience(case: Mapping[str, Any]) -> int:
+    """Requests after which the rig gave up an endless script of this case."""
+    return int(case.get("max_requests") or RIG_REQUESTS)
 
 
 def _limit(row: Mapping[str, Any], style: Style) -> Any:

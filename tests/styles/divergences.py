@@ -13,6 +13,7 @@ _EMPTY_TEXT = "an empty text is taken for a message without content, which is as
 #: LangChain for Python writes each block of a shared id as all calls of that id, but leaves blocks with the newer, optional
 #: `caller` field as they are. A scenario's calls have no such field.
 _CALLER = "a call with a `caller` field is sent back as it came; here calls have none"
+_IN_TEXT = "a call that a text spells has no reply's call to be counted by, so the rig counts no round"
 _PLUGIN = "a kernel function's full name begins with its plugin's; a scenario's name is the whole name"
 _NAN = "NaN is no JSON, and no provider's body can hold it"
 
@@ -23,6 +24,8 @@ DIVERGENCES: dict[tuple[str, str, str | None, bool | None], str] = {
     ("langchain/create_react_agent", "duplicate_ids_with_caller", "anthropic-messages", None): _CALLER,
     ("langchain/create_agent", "raw_nan", "anthropic-messages", None): _NAN,
     ("langchain/create_react_agent", "raw_nan", "anthropic-messages", None): _NAN,
+    ("smolagents/ToolCallingAgent.run", "call_in_text", None, False): _IN_TEXT,
+    ("smolagents/ToolCallingAgent.run", "call_in_text_without_arguments", None, False): _IN_TEXT,
     ("semantic-kernel/ChatCompletionAgent", "filter_and_throwing_tool", "openai-chat", False): _PLUGIN,
     ("openai-agents-js/run", "empty_answer", "openai-responses", None): _EMPTY_TEXT,
     ("openai-agents-js/run", "server_and_empty_text", "openai-responses", None): _EMPTY_TEXT,
