@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import click
 
 from agentsim.cli.common import console, echo_json, format_option
+from agentsim.report.proofs import proofs
 
 
 @click.command("styles")
@@ -27,9 +29,11 @@ def command(name: str | None, format_: str) -> None:
 
 def style_data(style: Any) -> dict[str, Any]:
     """A style as `styles --format json` prints it."""
+    proof = proofs().get(style.name)
     return {
         "style": style.name,
         "sdk": style.sdk,
+        "proof": None if proof is None else asdict(proof),
         "unit": style.unit,
         "knob": style.knob,
         "default": style.default,
@@ -51,7 +55,7 @@ def _lines(style: Any) -> list[str]:
     default = "none" if style.default is None else f"{style.default:g}"
     lines = [
         f"{style.name}",
-        f"  proved on: {style.sdk}",
+        f"  proved on: {style.sdk}{_proved(style)}",
         f"  unit:      {style.unit}",
         f"  knob:      {style.knob} (default {default})",
         f"  check:     {style.checks}",
@@ -59,11 +63,20 @@ def _lines(style: Any) -> list[str]:
         f"  signal:    {style.signal}",
         f"  wires:     {', '.join(style.wires)}; streaming: {streams}",
     ]
+    proof = proofs().get(style.name)
+    if proof is not None:
+        lines += [f"  differs ({count:,} scripts): {reason}" for reason, count in proof.divergences.items()]
     lines += [f"  option {option}: {word}" for option, word in style.options.items()]
     for claim in style.claims:
         verdict = "confirmed" if claim.divergence is None else f"contradicted: {claim.divergence}"
         lines += [f"  claim {claim.id}: {claim.says}", f"    {verdict} ({claim.source}; {claim.version})"]
     return lines
+
+
+def _proved(style: Any) -> str:
+    """When, and on how many scripts; nothing where no proof is stored."""
+    proof = proofs().get(style.name)
+    return "" if proof is None else f" ({proof})"
 
 
 def _table(styles: list[Any]) -> Any:
@@ -86,6 +99,7 @@ def _table(styles: list[Any]) -> Any:
         table.add_column(header, no_wrap=header == "style")
     for style in styles:
         default = "none" if style.default is None else f"{style.default:g}"
-        cells = [style.name, style.unit, style.knob, default, style.checks, style.at_limit, style.signal, style.sdk]
+        proved = style.sdk + _proved(style)
+        cells = [style.name, style.unit, style.knob, default, style.checks, style.at_limit, style.signal, proved]
         table.add_row(*map(Text, cells))
     return table

@@ -17,6 +17,9 @@ _IN_TEXT = "a call that a text spells has no reply's call to be counted by, so t
 _PLUGIN = "a kernel function's full name begins with its plugin's; a scenario's name is the whole name"
 _NAN = "NaN is no JSON, and no provider's body can hold it"
 
+#: Two calls alike, which a confused model sends, are measured and modelled.
+_SHARED = "which of two calls that share an id is written back, and which is run, hangs on what each came to and on the messages before"
+
 #: (style, case, wire, streamed) -> why; None in place of a wire or of streamed: every one.
 DIVERGENCES: dict[tuple[str, str, str | None, bool | None], str] = {
     ("openai-agents-js/run", "abort_in_first_of_two", None, None): "no further call starts once the caller gave up",
@@ -45,12 +48,10 @@ def reason_for(row: Mapping[str, Any]) -> str | None:
     return None
 
 
-def diverges(row: Mapping[str, Any], case: Mapping[str, Any]) -> bool:
-    """Whether a row of a script that nobody listed is one of the kinds that are known."""
+def known_kind(row: Mapping[str, Any], case: Mapping[str, Any]) -> str | None:
+    """Why a script that nobody listed may differ; None where it is of no kind that is known to."""
     empty = any(reply.get("text") == "" and len(reply) == 1 for reply in case["replies"])
     if row["style"] == "openai-agents-js/run" and row["wire"] == "openai-responses" and empty:
-        return True  # _EMPTY_TEXT
-    # Which of two calls that share an id Mastra writes back, and which it runs, hangs on what each came to and on the messages before;
-    # two calls alike, which a confused model sends, are measured and modelled.
+        return _EMPTY_TEXT
     shared = any(call.get("id") == "call_dup" for reply in case["replies"] for call in reply.get("calls", ()))
-    return row["style"].startswith("mastra/") and shared
+    return _SHARED if row["style"].startswith("mastra/") and shared else None
