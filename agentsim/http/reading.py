@@ -12,7 +12,7 @@ from typing import Any
 from agentsim.core.value import value
 from agentsim.http.codecs import codec_of
 from agentsim.limits import limit
-from agentsim.wire.base import Codec, Complaint, HttpRequest, ModelRequest, Refused, Route, read_json
+from agentsim.wire.base import Codec, Complaint, HttpRequest, ModelRequest, Route, read_json
 
 _KEPT, _LARGEST_KEPT = 256, 64 * 1024
 
@@ -86,7 +86,7 @@ def _read(codec: Codec, route: Route, request: HttpRequest) -> Reading:
         return Reading(codec, route, body, start, wrong)
     try:
         asked = codec.decode_request(request, body)
-    except Refused:
+    except Exception:  # a refusal, or a mistake of ours: whoever answers comes to it again, and tells which
         return Reading(codec, route, body, start)
     return Reading(codec, route, body, start, None, asked, codec.body_complaint(asked, ()))
 
