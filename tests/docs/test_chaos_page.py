@@ -53,7 +53,7 @@ for name, expected in (("html", "page"), ("gzip", "It is Paris, on the Seine."))
 """
 
 
-@pytest.mark.parametrize("command", re.findall(r"^```console\nagentsim (.*)\n```", TEXT, re.MULTILINE))
+@pytest.mark.parametrize("command", re.findall(r"^```console\nagentsim (serve .*)\n```", TEXT, re.MULTILINE))
 def test_a_folder_is_served_to_a_command(command: str, monkeypatch, tmp_path: Path) -> None:
     monkeypatch.chdir(ROOT)
     (tmp_path / "my_agent.py").write_text(AGENT, "utf-8")
