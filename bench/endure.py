@@ -33,8 +33,8 @@ from agentsim.scenario.dump import dumps
 from agentsim.store.importers import read
 from agentsim.store.recording import facts, scenarios
 from agentsim.wire.base import HttpRequest
-from bench.load import play as load
-from bench.load import usage, written
+from bench.conversations import play as load
+from bench.conversations import usage, written
 
 ROOT = Path(__file__).parents[1]
 STORIES = sorted((ROOT / "scenarios").glob("*.yaml"))

@@ -254,8 +254,7 @@ class Run:
         """The next request: what is new since the one before."""
         kept, self._sent = self._sent, len(self.history)
         self.requests += 1
-        new = tuple(self.history[kept:])
-        name = self.agent.name or None
+        new, name = tuple(self.history[kept:]), self.agent.name or None
         return CallModel(kept, new, after, name, self.offered, self.output_tool, deadline, self.thread, whole)
 
     def call(

@@ -14,14 +14,25 @@ from urllib.parse import urlsplit
 from agentsim.http.asgi import Receive, Scope, Send, answer
 from agentsim.http.codecs import likely_codec
 from agentsim.http.guard import allowed, is_local
+from agentsim.http.provider import Endpoint
 from agentsim.limits import limit
-from agentsim.wire.base import Complaint, HttpRequest
+from agentsim.wire.base import Complaint, HttpRequest, HttpResponse
 
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
+def doored(endpoint: Endpoint, hosts: Collection[str] = ()) -> Endpoint:
+    """The Endpoint, behind a look at whom a request is for and who sent it; `hosts` as `guarded`."""
+
+    def door(request: HttpRequest) -> HttpResponse:
+        complaint = refusal(request.headers, hosts) or _too_long(request)
+        return endpoint(request) if complaint is None else likely_codec(request).refuse(complaint, "0")
+
+    return door
+
+
 def guarded(app: App, hosts: Collection[str] = ()) -> App:
-    """The application, behind a look at whom a request is for and who sent it.
+    """The same for an ASGI application.
 
     Args:
         app: an ASGI application.
@@ -31,9 +42,11 @@ def guarded(app: App, hosts: Collection[str] = ()) -> App:
     async def door(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-            complaint = refusal(headers, hosts) or _too_long(scope)
+            request = HttpRequest(
+                scope["method"], f"{scope['path']}?{scope['query_string'].decode('latin-1')}", headers
+            )
+            complaint = refusal(headers, hosts) or _too_long(request)
             if complaint is not None:
-                request = HttpRequest(scope["method"], scope["path"], headers)
                 await answer(likely_codec(request).refuse(complaint, "0"), send)
                 return
         await app(scope, receive, send)
@@ -63,9 +76,9 @@ def _foreign(what: str, name: str) -> Complaint:
     return Complaint("is_for_this_machine", text, 403, "permission_error")
 
 
-def _too_long(scope: Scope) -> Complaint | None:
+def _too_long(request: HttpRequest) -> Complaint | None:
     most = limit("request_header_bytes")
-    size = len(scope["path"]) + len(scope["query_string"]) + sum(len(n) + len(v) + 4 for n, v in scope["headers"])
+    size = len(request.url) + sum([len(name) + len(value) + 4 for name, value in request.headers.items()])
     if size <= most:
         return None
     return Complaint(

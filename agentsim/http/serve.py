@@ -16,7 +16,6 @@ from agentsim.errors import Problem, ScenarioError, UsageError
 from agentsim.http.environment import base_urls, for_subprocess
 from agentsim.http.guard import is_local
 from agentsim.http.provider import Endpoint, Settings
-from agentsim.http.replay import Replays
 from agentsim.http.server import HOST, Server
 from agentsim.http.sessions import Sessions
 from agentsim.scenario.load import load
@@ -116,6 +115,7 @@ def _replay(
     out: TextIO | None,
 ) -> int:
     """Serve a recording. With a command: what it asked otherwise, or never asked, is told and makes a good exit status 1."""
+    from agentsim.http.replay import Replays  # a server of scenarios starts without it
     from agentsim.store.importers import read
 
     recording = read(os.fspath(path))

@@ -11,7 +11,7 @@ from agentsim.http.provider import Settings
 from agentsim.http.serve import scenarios_at
 from agentsim.http.server import Server
 from agentsim.http.sessions import Sessions
-from bench.load import FAULTS, Unreadable, play, script, whole, written
+from bench.conversations import FAULTS, Unreadable, play, script, whole, written
 
 
 def test_every_session_gets_exactly_its_own_script_whatever_happens_to_the_others(tmp_path: Path) -> None:
