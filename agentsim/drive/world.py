@@ -66,6 +66,7 @@ class World:
         self._timeless = scenario.abort is None
         self._looked_at = _looks_at_requests(scenario)
         self._threads: dict[int, list[Message]] = {}
+        self._played: Played | None = None
 
     def reply(self, action: CallModel) -> Event:
         """The event that answers a model request."""
@@ -73,7 +74,9 @@ class World:
         if abort is not None and abort.before_reply == self.requests + 1:
             return Aborted()
         self.now += action.after
-        played = self.player.next_entry(action.agent, self._view(action) if self._looked_at else None)
+        if not action.same:
+            self._played = self.player.next_entry(action.agent, self._view(action) if self._looked_at else None)
+        played = self._played
         if played is None:
             return OutOfScript(action.agent)
         entry = played.entry
