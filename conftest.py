@@ -17,5 +17,11 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """How long the comparison with the real SDKs goes on (`pytest -m sdk`)."""
-    parser.addoption("--sdk-examples", type=int, default=40, help="random scripts for each entry point and wire")
+    parser.addoption("--sdk-examples", type=int, default=60, help="random scripts for each entry point")
     parser.addoption("--sdk-seed", type=int, default=1, help="of the random scripts")
+    text = "compare, of the SDKs in rotation, only those that changed since their proof and those whose turn it is"
+    parser.addoption("--sdk-turn", type=int, help=text)
+    parser.addoption("--sdk-rotate", type=int, default=2, help="how many have their turn at once")
+    text = "turn only each so-manyth condition of the styles round, other ones each turn"
+    parser.addoption("--sdk-flips", type=int, default=1, help=text)
+    parser.addoption("--sdk-record", action="store_true", help="store what came of it in tests/sdk/agreement.json")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from agentsim.cli.common import echo_json, format_option, show, show_lines
+from agentsim.report.proofs import proofs
 
 if TYPE_CHECKING:
     from agentsim.report.columns import Column
@@ -32,9 +34,11 @@ def command(name: str | None, format_: str) -> None:
 
 def style_data(style: Any) -> dict[str, Any]:
     """A style as `styles --format json` prints it."""
+    proof = proofs().get(style.name)
     return {
         "style": style.name,
         "sdk": style.sdk,
+        "proof": None if proof is None else asdict(proof),
         "unit": style.unit,
         "knob": style.knob,
         "default": style.default,
@@ -56,7 +60,7 @@ def _lines(style: Any) -> list[str]:
     default = "none" if style.default is None else f"{style.default:g}"
     lines = [
         f"{style.name}",
-        f"  proved on: {style.sdk}",
+        f"  proved on: {style.sdk}{_proved(style)}",
         f"  unit:      {style.unit}",
         f"  knob:      {style.knob} (default {default})",
         f"  check:     {style.checks}",
@@ -64,11 +68,20 @@ def _lines(style: Any) -> list[str]:
         f"  signal:    {style.signal}",
         f"  wires:     {', '.join(style.wires)}; streaming: {streams}",
     ]
+    proof = proofs().get(style.name)
+    if proof is not None:
+        lines += [f"  differs ({count:,} scripts): {reason}" for reason, count in proof.divergences.items()]
     lines += [f"  option {option}: {word}" for option, word in style.options.items()]
     for claim in style.claims:
         verdict = "confirmed" if claim.divergence is None else f"contradicted: {claim.divergence}"
         lines += [f"  claim {claim.id}: {claim.says}", f"    {verdict} ({claim.source}; {claim.version})"]
     return lines
+
+
+def _proved(style: Any) -> str:
+    """When, and on how many scripts; nothing where no proof is stored."""
+    proof = proofs().get(style.name)
+    return "" if proof is None else f" ({proof})"
 
 
 def _columns(styles: list[Any]) -> list[Column]:
@@ -89,5 +102,5 @@ def _columns(styles: list[Any]) -> list[Column]:
         column("check", lambda style: style.checks, 3, wraps=True),
         column("the caller gets at the limit", lambda style: style.at_limit, 2, wraps=True),
         column("says it is done by", lambda style: style.signal, 4, wraps=True),
-        column("proved on", lambda style: style.sdk, 5, wraps=True),
+        column("proved on", lambda style: style.sdk + _proved(style), 5, wraps=True),
     ]

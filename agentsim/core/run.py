@@ -259,17 +259,18 @@ class Run:
         return CallModel(kept, new, after, name, self.offered, self.output_tool, deadline, self.thread, whole)
 
     def call(
-        self, retry: Retry = NO_RETRY, *, deadline: float | None = None
+        self, retry: Retry = NO_RETRY, *, deadline: float | None = None, whole: bool = False
     ) -> Generator[Action, Event, Seen | Failed]:
         """Call the model, with the client's retries.
 
         Args:
             retry: which faults are sent again.
             deadline: clock time at which the caller's timer goes off.
+            whole: ask for the reply in one piece, also where the loop streams.
         Returns:
             The reply as this wire's client sees it, or Failed.
         """
-        attempts, after, whole = 0, 0.0, False
+        attempts, after = 0, 0.0
         while True:
             event = yield self.request(after, None if deadline is None else deadline - self.ledger.clock, whole)
             attempts += 1

@@ -81,13 +81,24 @@ class Transcript(Sequence[Event]):
 
     @cached_property
     def tool_rounds(self) -> int:
-        """Replies with at least one run; one that broke off is one too, where an SDK took it for whole."""
-        rounds, counted = 0, False
+        """Replies with at least one run; one that broke off is one too, where an SDK took it for whole.
+
+        A paused reply's calls may run together with those of the reply that resumes it: these are two.
+        """
+        rounds, counted, paused = 0, False, False
+        replies: list[set[str]] = []
         for event in self.events:
-            if type(event) in (ModelReplied, ModelFailed):
+            if isinstance(event, ModelReplied):
+                counted = False
+                replies = replies if paused else []
+                replies.append({call.id for call in event.reply.calls})
+                paused = event.reply.stop_reason == "pause_turn"
+            elif isinstance(event, ModelFailed):
                 counted = False
             elif isinstance(event, ToolsRan | Aborted | TimedOut) and event.runs and not counted:
-                rounds, counted = rounds + 1, True
+                ran = {run.call_id for run in event.runs}
+                rounds, counted = rounds + max(1, sum(bool(ids & ran) for ids in replies)), True
+                replies.clear()
         return rounds
 
     @property

@@ -63,14 +63,16 @@ def read(seen: Seen, python: bool) -> Said:
         BadMessage: Python's message class takes no arguments but an object.
     """
     calls, invalid = [], []
-    for call in seen.calls:
+    unread: set[int] = set()  # by position: calls may share an id
+    for position, call in enumerate(seen.calls):
         try:
             value = _python_arguments(call, seen) if python else _javascript_arguments(call, seen)
         except partial.Unreadable:
             invalid.append(call)
+            unread.add(position)
         else:
             calls.append(SeenCall(call.id, call.name, call.raw, value))
-    back = _written(seen, {call.id for call in invalid}, python)
+    back = _written(seen, unread, python)
     return Said("ai", seen.text, back, tuple(calls), tuple(invalid), finish_reason(seen, python))
 
 
@@ -127,7 +129,7 @@ def finish_reason(seen: Seen, python: bool) -> str | None:
 # -- writing back ---------------------------------------------------------------------------------------------------
 
 
-def _written(seen: Seen, unread: set[str], python: bool) -> Message | None:
+def _written(seen: Seen, unread: set[int], python: bool) -> Message | None:
     """The reply in the next requests."""
     blocks: list[Block]
     if seen.wire == CHAT:
@@ -141,9 +143,10 @@ def _written(seen: Seen, unread: set[str], python: bool) -> Message | None:
     return Message("assistant", tuple(blocks))
 
 
-def _chat(seen: Seen, unread: set[str], python: bool) -> list[Block]:
+def _chat(seen: Seen, unread: set[int], python: bool) -> list[Block]:
     """One text, then the calls; JavaScript forgets those that it could not read. A refusal's words are lost."""
-    calls = [b for b in seen.reply.blocks if isinstance(b, ToolCall) and (python or b.id not in unread)]
+    told = (b for b in seen.reply.blocks if isinstance(b, ToolCall))
+    calls = [block for position, block in enumerate(told) if python or position not in unread]
     return [*([Text(seen.text)] if seen.text or not calls else []), *calls]
 
 

@@ -87,7 +87,7 @@ def tripped_early(talk: Talk, verdict: Verdict) -> Outcome:
 
 
 def call_model(talk: Talk) -> Generator[Action, Event, Seen | Outcome]:
-    """The turn's model call; a guardrail that trips meanwhile breaks it off in Python."""
+    """The turn's model call; a guardrail that trips meanwhile breaks it off in Python, and in JavaScript hides that it failed."""
     seen = yield from talk.run.call(RETRY, deadline=breaks_off(talk))
     if not isinstance(seen, Failed):
         return seen
@@ -96,7 +96,8 @@ def call_model(talk: Talk) -> Generator[Action, Event, Seen | Outcome]:
     if seen.fault.disconnect == "end" and seen.fault.in_stream and talk.run.wire == CHAT:
         talk.broken = True  # on Chat Completions a stream that merely ends is a reply like any other
         return talk.run.partly(seen.fault)[0]
-    return client_error(talk, seen)
+    hidden = None if talk.python else (yield from settled(talk))
+    return hidden or client_error(talk, seen)
 
 
 def breaks_off(talk: Talk) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -205,6 +206,17 @@ def test_styles_lists_the_vocabulary_and_tells_more_of_one():
     assert "wires:" in agentsim("styles", "langchain")
     rows = json.loads(agentsim("styles", "--format", "json"))
     assert {"style", "unit", "knob", "default", "check", "at_limit", "signal", "claims"} <= set(rows[0])
+
+
+def test_styles_says_when_and_on_what_a_style_was_proved():
+    assert re.search(
+        r"proved on: ai \d.*\(\d{4}-\d\d-\d\d, [\d,]+ of [\d,]+ random scripts agree\)",
+        agentsim("styles", "ai-sdk/ToolLoopAgent.generate"),
+    )
+    (row,) = json.loads(agentsim("styles", "ai-sdk/ToolLoopAgent.generate", "--format", "json"))
+    assert row["proof"]["agreements"] == row["proof"]["examples"] > 0
+    (row,) = json.loads(agentsim("styles", "reference", "--format", "json"))
+    assert row["proof"] is None
 
 
 def test_schema_prints_a_json_schema():

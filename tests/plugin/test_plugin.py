@@ -251,7 +251,8 @@ def test_recording_asks_the_provider_once_and_plays_it_from_then_on(suite):
 
         @pytest.mark.agentsim("recorded.yaml", prompt="Refund order 42")
         def test_refund(upstream, sim):
-            assert agent.run("Refund order 42", anthropic.Anthropic(base_url=upstream)) == "Refunded."
+            with anthropic.Anthropic(base_url=upstream) as client:
+                assert agent.run("Refund order 42", client) == "Refunded."
             assert sim.prompt == "Refund order 42"
     """)
     suite._monkeypatch.setenv("ANTHROPIC_API_KEY", "real")

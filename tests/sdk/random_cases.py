@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 from hypothesis import strategies as st
@@ -77,11 +79,12 @@ def _reply(draw: st.DrawFn, claude: bool) -> Json:
 
 
 @st.composite
-def cases(draw: st.DrawFn, claude: bool) -> Json:
+def cases(draw: st.DrawFn, claude: bool, trees: st.SearchStrategy[Json]) -> Json:
     """A case as `cases.json` has them, with up to six replies before the answer.
 
     Args:
         claude: with what only the Claude API can say.
+        trees: of options.
     """
     replies: list[Json] = []
     for _ in range(draw(st.integers(1, 6))):
@@ -89,8 +92,47 @@ def cases(draw: st.DrawFn, claude: bool) -> Json:
         if replies and "http_error" in reply and "http_error" in replies[-1]:
             continue  # transient faults stay below the clients' retry counts
         replies.append(reply)
-    return {"id": "random", "replies": [*replies, {"text": "done"}]}
+    case = {"id": "random", "replies": [*replies, {"text": "done"}]}
+    options = draw(trees)
+    return case | {"options": options} if options else case
 
 
 #: As the driver gets them: the SDK's default, its "no limit", numbers.
 LIMITS = st.one_of(st.sampled_from(["default", None]), st.integers(1, 8))
+
+
+def kinds(case: Json, limit: Any) -> Counter[str]:
+    """What a script can hurt with, each kind once."""
+    found = {name for reply in case["replies"] for name in _kinds(reply)}
+    if case.get("options"):
+        found.add("options")
+    if limit != "default":
+        found.add("a limit of its own")
+    return Counter(sorted(found))
+
+
+def _kinds(reply: Json) -> Iterator[str]:
+    calls, stop = reply.get("calls", []), reply.get("stop")
+    names = {call["name"] for call in calls}
+    if "http_error" in reply:
+        yield "a fault"
+    if reply.get("text") == "" and len(reply) == 1:
+        yield "an empty reply"
+    if stop == "pause_turn":
+        yield "a pause"
+    if stop == "refusal":
+        yield "a refusal"
+    if stop == "max_tokens":
+        yield "a call cut by the output limit" if calls else "a text cut by the output limit"
+    if (stop == "end_turn" and calls) or (stop == "tool_use" and not calls):
+        yield "a contradicting stop reason"
+    if len(calls) > 1:
+        yield "parallel calls"
+    if any("id" in call for call in calls):
+        yield "shared ids"
+    if "nope" in names:
+        yield "an unknown tool"
+    if "boom" in names:
+        yield "a throwing tool"
+    if any("raw" in call or "wrong" in call.get("args", {}) for call in calls):
+        yield "bad arguments"

@@ -1,31 +1,41 @@
-"""The styles against the real SDKs, on random scripts: everything that a row tells is compared.
+"""The styles against the real SDKs, on random scripts, limits and options: everything that can be seen is compared.
 
-``pytest -m sdk tests/sdk [--sdk-examples N] [--sdk-seed N]``
+``pytest -m sdk tests/sdk/test_proof.py [--sdk-examples N] [--sdk-seed N] [--sdk-record] [-k STYLE]``
+
+N scripts an entry point, shared out among its wires and streaming variants. With --sdk-record what came of it is stored in agreement.json.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Iterator
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import measure
 import pytest
-import server
+from door import Door, Seen
+from environments import Driver, prepare, versions
 from hypothesis import HealthCheck, Phase, assume, given, seed, settings
-from random_cases import LIMITS, cases
+from ledger import Ledger
+from options import trees
+from random_cases import LIMITS, cases, kinds
+from rotation import digest, in_turn
 
-from tests.styles.agreement import differences, simulated
+from agentsim.judge.result import Result
+from agentsim.report.transcript import transcript_lines
+from agentsim.scenario.dump import dumps
+from agentsim.scenario.model import Scenario
+from tests.styles.agreement import differences, in_words_of, result_of
 from tests.styles.cases import scenario_of
-from tests.styles.divergences import diverges
+from tests.styles.divergences import known_kind
 
 pytestmark = pytest.mark.sdk
 
 HERE = Path(__file__).parent
-NUMBERS = itertools.count()
 SHARED = json.loads((HERE / "cases.json").read_text("utf-8"))
+WIDTH = 78
 
 
 def _variants() -> Iterator[Any]:
@@ -42,45 +52,97 @@ def _variants() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def port() -> int:
-    return server.start()
+def door() -> Iterator[Door]:
+    with Door() as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")
-def drivers() -> Iterator[dict[str, measure.Driver]]:
-    started: dict[str, measure.Driver] = {}
+def drivers() -> Iterator[dict[str, Driver]]:
+    started: dict[str, Driver] = {}
     yield started
     for driver in started.values():
         driver.close()
 
 
 @pytest.mark.parametrize(("sdk", "description", "entry", "wire", "stream"), list(_variants()))
-def test_the_style_does_what_the_real_sdk_does(sdk, description, entry, wire, stream, port, drivers, request):
+def test_the_style_does_what_the_real_sdk_does(sdk, description, entry, wire, stream, door, drivers, ledger, request):
     if sdk not in drivers:
-        drivers[sdk] = measure.Driver(sdk, measure.prepare(sdk))
+        drivers[sdk] = Driver(sdk, prepare(sdk))
+    tally = ledger.of(entry["style"], sdk, versions(sdk, description["versions"]), digest(sdk))
 
     @seed(request.config.getoption("--sdk-seed"))
     @settings(
-        max_examples=request.config.getoption("--sdk-examples"),
+        max_examples=examples_of(request.config.getoption("--sdk-examples"), entry),
         phases=[Phase.generate, Phase.shrink],
         database=None,
         deadline=None,
         suppress_health_check=list(HealthCheck),
     )
-    @given(case=cases(wire == "anthropic-messages"), limit=LIMITS)
+    @given(case=cases(wire == "anthropic-messages", trees(sdk)), limit=LIMITS)
     def agrees(case, limit):
         assume(limit is not None or entry.get("no_limit", True))
         asked = measure.question(SHARED, case, entry, wire, stream, limit)
         asked |= {"full": False, "threads": bool(description.get("threads"))}
         given_case = case | {"all_tools": SHARED["tools"]}
-        row = measure.measure(port, drivers[sdk], next(NUMBERS), asked)
-        assume(row is not None)
-        assume(not diverges(row, case))
-        ours = simulated(row, scenario_of(given_case), given_case)
+        scenario = scenario_of(given_case)
+        ours = result_of(asked | {"options": asked["variant"], "unbounded": False}, scenario, given_case)
         assume(ours is not None)
-        wrong = differences(row, ours)
-        if description.get("threads"):
-            wrong.pop("tool_rounds", None)  # which reply a thread's run belongs to is the rig's guess
-        assert not wrong, "\n".join(f"{key}: real {real!r}, simulated {said!r}" for key, (real, said) in wrong.items())
+        seen = door.play(scenario, drivers[sdk], asked, entry.get("prefix", ""))
+        assume(seen is not None)
+        wrong = differences(seen.row, in_words_of(seen.row, ours, given_case))
+        if description.get("threads") or calls_look_alike(case):
+            wrong.pop("tool_rounds", None)  # which reply a run belongs to is the rig's guess
+        reason = known_kind(seen.row, case) if wrong else None
+        assert not wrong or reason, shown(wrong, scenario, asked, seen, ours)
+        tally.count(case, kinds(case, limit), reason)
 
-    agrees()
+    try:
+        agrees()
+    except BaseException:
+        ledger.failed.add(entry["style"])
+        raise
+
+
+def calls_look_alike(case: dict[str, Any]) -> bool:
+    """Whether calls of two replies share their id."""
+    owners = [{call["id"] for call in reply.get("calls", ()) if "id" in call} for reply in case["replies"]]
+    return any(one & other for at, one in enumerate(owners) for other in owners[:at])
+
+
+def examples_of(whole: int, entry: dict[str, Any]) -> int:
+    """This variant's share of the scripts of an entry point, of which one that starts a process for each run gets a tenth."""
+    share = len(entry["wires"]) * len(entry["streams"])
+    return max(1, round(whole / share / (10 if "prefix" in entry else 1)))
+
+
+def shown(wrong: dict[str, Any], scenario: Scenario, asked: dict[str, Any], seen: Seen, ours: Result) -> str:
+    """A mismatch as a person wants to see it: the fields, the scenario, and both transcripts side by side."""
+    lines = [f"{key}: real {real!r}, simulated {said!r}" for key, (real, said) in wrong.items()]
+    lines += ["", f"limit {asked['limit']!r}, options {json.dumps(asked['options'])}", "", dumps(scenario)]
+    runs = [f"run {run['name']} {json.dumps(run['input'])}" for run in seen.row["tool_runs"]]
+    real = ["the real SDK", "", *transcript_lines(seen.transcript), *runs]
+    both = zip_longest(_cut(real), _cut(["the style", "", *transcript_lines(ours.transcript)]), fillvalue="")
+    return "\n".join(lines + [f"{left:{WIDTH}} | {right}".rstrip() for left, right in both])
+
+
+def _cut(lines: list[str]) -> list[str]:
+    return [line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…" for line in lines]
+
+
+def test_the_ledger_is_an_entry_points_story():
+    ledger = Ledger()
+    tally = ledger.of("a/b", "a", {"a": "1.0"}, "d1")
+    case = {"replies": [{"text": "", "stop": "max_tokens"}]}
+    tally.count(case, kinds(case, "default"), None)
+    tally.count(case, kinds(case, 3), "not worth it")
+    assert tally.to_data(1, "2026-01-31") == {
+        "sdk": "a", "versions": {"a": "1.0"}, "digest": "d1", "date": "2026-01-31", "seed": 1, "examples": 2, "agreements": 1,
+        "divergences": [{"reason": "not worth it", "examples": 1, "smallest": case}],
+    }  # fmt: skip
+
+
+def test_those_in_rotation_come_equally_often():
+    turns = [in_turn(["a", "b", "c", "d", "e"], turn, 2) for turn in range(5)]
+    assert all(len(set(names)) == 2 for names in turns)
+    assert sorted(name for names in turns for name in names) == sorted("aabbccddee")

@@ -22,16 +22,22 @@ RIG_REQUESTS = 40
 
 COMPARED = (
     "model_calls", "model_requests", "tool_rounds", "tool_runs", "returned", "finish_reason", "final_text",
-    "reported_count", "error_type", "requests",
+    "reported_count", "error_type", "requests", "refused_requests",
 )  # fmt: skip
 
 
 def simulated(row: Mapping[str, Any], scenario: Scenario, case: Mapping[str, Any]) -> dict[str, Any] | None:
     """What the style gives for a row, in the row's words; None where its wire can't say the script."""
+    result = result_of(row, scenario, case)
+    return None if result is None else in_words_of(row, result, case)
+
+
+def result_of(row: Mapping[str, Any], scenario: Scenario, case: Mapping[str, Any]) -> Result | None:
+    """The style's run under a row's wire, limit and options; None where it can't say the script or lacks an option."""
     style = all_styles()[row["style"]]
     if any(isinstance(e, ScriptedReply) and cannot_express(e.reply, row["wire"]) for e in scenario.script):
         return None
-    tree = row.get("options") or _own(case.get("options") or {}, style)
+    tree = {**row.get("options", {}), **_own(case.get("options") or {}, style)}
     if (tree or case.get("options")) and (style.configure is None or not tree):
         return None  # it was measured with a setting that the style does not take
     play = prepare(
@@ -40,11 +46,15 @@ def simulated(row: Mapping[str, Any], scenario: Scenario, case: Mapping[str, Any
         wire=row["wire"],
         stream=row["stream"] if style.streams is None else None,
         options=tree,
-        max_calls=RIG_REQUESTS,
+        max_calls=patience(case),
         functions=functions_of(case),
     )
+    return play.result(_limit(row, style))
+
+
+def in_words_of(row: Mapping[str, Any], result: Result, case: Mapping[str, Any]) -> dict[str, Any]:
+    """A result as the rows tell it."""
     agents = {tool["name"] for tool in case["all_tools"] if "agent" in tool}
-    result = play.result(_limit(row, style))
     return {
         "model_calls": result.model_calls + _broken_off(result),
         "model_requests": result.model_requests,
@@ -58,6 +68,7 @@ def simulated(row: Mapping[str, Any], scenario: Scenario, case: Mapping[str, Any
         "reported_count": result.outcome.reported_count,
         "error_type": result.outcome.error_type,
         "requests": [sent.short() for sent in result.requests],
+        "refused_requests": result.refused_requests,
         "ended": result.ended,
     }
 
@@ -77,6 +88,11 @@ def _own(tree: Mapping[str, Any], style: Style, where: tuple[str, ...] = ()) -> 
 
 #: Enough units to show that a run goes on past the rig's patience; a default of 9,999 would play as many.
 PAST_PATIENCE = 400
+
+
+def patience(case: Mapping[str, Any]) -> int:
+    """Requests after which the rig gave up an endless script of this case."""
+    return int(case.get("max_requests") or RIG_REQUESTS)
 
 
 def _limit(row: Mapping[str, Any], style: Style) -> Any:
@@ -120,7 +136,7 @@ def differences(row: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, t
             continue  # a driver reads it only where the SDK's result shows it
         if key == "tool_runs" and _sorted(wanted[key]) == _sorted(given[key]) and _same_rounds(wanted[key], given[key]):
             continue
-        if key == "final_text" and _same_json(wanted[key], given[key]):
+        if key == "final_text" and (_same_json(wanted[key], given[key]) or _without_ids(wanted[key], given[key])):
             continue
         if key == "requests" and _masked(wanted[key]) == _masked(given[key]):
             continue
@@ -144,6 +160,14 @@ def _same_json(wanted: Any, given: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return isinstance(one, dict) and one == other
+
+
+def _without_ids(wanted: Any, given: Any) -> bool:
+    """Whether two texts differ in nothing but ids that a provider gave to requests and messages."""
+    if not isinstance(wanted, str) or not isinstance(given, str):
+        return False
+    one, other = (re.sub(r"\b(req|msg)_\w+", r"\1_ID", text) for text in (wanted, given))
+    return one == other
 
 
 def _masked(requests: list[Any]) -> list[Any]:

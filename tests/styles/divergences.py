@@ -13,8 +13,12 @@ _EMPTY_TEXT = "an empty text is taken for a message without content, which is as
 #: LangChain for Python writes each block of a shared id as all calls of that id, but leaves blocks with the newer, optional
 #: `caller` field as they are. A scenario's calls have no such field.
 _CALLER = "a call with a `caller` field is sent back as it came; here calls have none"
+_IN_TEXT = "a call that a text spells has no reply's call to be counted by, so the rig counts no round"
 _PLUGIN = "a kernel function's full name begins with its plugin's; a scenario's name is the whole name"
 _NAN = "NaN is no JSON, and no provider's body can hold it"
+
+#: Two calls alike, which a confused model sends, are measured and modelled.
+_SHARED = "which of two calls that share an id is written back, and which is run, hangs on what each came to and on the messages before"
 
 #: (style, case, wire, streamed) -> why; None in place of a wire or of streamed: every one.
 DIVERGENCES: dict[tuple[str, str, str | None, bool | None], str] = {
@@ -23,6 +27,8 @@ DIVERGENCES: dict[tuple[str, str, str | None, bool | None], str] = {
     ("langchain/create_react_agent", "duplicate_ids_with_caller", "anthropic-messages", None): _CALLER,
     ("langchain/create_agent", "raw_nan", "anthropic-messages", None): _NAN,
     ("langchain/create_react_agent", "raw_nan", "anthropic-messages", None): _NAN,
+    ("smolagents/ToolCallingAgent.run", "call_in_text", None, False): _IN_TEXT,
+    ("smolagents/ToolCallingAgent.run", "call_in_text_without_arguments", None, False): _IN_TEXT,
     ("semantic-kernel/ChatCompletionAgent", "filter_and_throwing_tool", "openai-chat", False): _PLUGIN,
     ("openai-agents-js/run", "empty_answer", "openai-responses", None): _EMPTY_TEXT,
     ("openai-agents-js/run", "server_and_empty_text", "openai-responses", None): _EMPTY_TEXT,
@@ -42,12 +48,10 @@ def reason_for(row: Mapping[str, Any]) -> str | None:
     return None
 
 
-def diverges(row: Mapping[str, Any], case: Mapping[str, Any]) -> bool:
-    """Whether a row of a script that nobody listed is one of the kinds that are known."""
+def known_kind(row: Mapping[str, Any], case: Mapping[str, Any]) -> str | None:
+    """Why a script that nobody listed may differ; None where it is of no kind that is known to."""
     empty = any(reply.get("text") == "" and len(reply) == 1 for reply in case["replies"])
     if row["style"] == "openai-agents-js/run" and row["wire"] == "openai-responses" and empty:
-        return True  # _EMPTY_TEXT
-    # Which of two calls that share an id Mastra writes back, and which it runs, hangs on what each came to and on the messages before;
-    # two calls alike, which a confused model sends, are measured and modelled.
+        return _EMPTY_TEXT
     shared = any(call.get("id") == "call_dup" for reply in case["replies"] for call in reply.get("calls", ()))
-    return row["style"].startswith("mastra/") and shared
+    return _SHARED if row["style"].startswith("mastra/") and shared else None

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from agentsim.styles import all_styles
 from tests.styles.agreement import disagreements
-from tests.styles.cases import MEASURED, rows_of, scripts
+from tests.styles.cases import MEASURED, SDK, rows_of, scripts
 from tests.styles.divergences import reason_for
 
+#: It throws before any call, whatever the script: "Not implemented".
+WITHOUT_RANDOM_SCRIPTS = {"ai-sdk/WorkflowAgent.generate"}
+AGREEMENT = json.loads((SDK / "agreement.json").read_text("utf-8"))
 NAMES = sorted(path.stem for path in MEASURED.glob("*.jsonl"))
 
 
@@ -44,3 +49,12 @@ def test_a_listed_divergence_still_diverges(name):
         (row["style"], row["case"], row["wire"], row["stream"]) for row in rows_of(name) if reason_for(row) is not None
     }
     assert listed <= diverging
+
+
+@pytest.mark.parametrize("style", sorted(AGREEMENT))
+def test_a_stored_proof_is_of_the_measured_versions_and_accounts_for_every_script(style):
+    told = AGREEMENT[style]
+    header = (MEASURED / f"{told['sdk']}.jsonl").read_text("utf-8").split("\n", 1)[0]
+    assert told["versions"] == json.loads(header)["versions"]
+    assert told["agreements"] + sum(one["examples"] for one in told["divergences"]) == told["examples"]
+    assert all(one["reason"] and one["smallest"] for one in told["divergences"])

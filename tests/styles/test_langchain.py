@@ -208,6 +208,15 @@ def test_a_call_without_any_tools(style):
     assert (run.model_calls, run.final_text) == ((2, "done") if style == REACT_JS else (1, ""))
 
 
+def test_javascript_forgets_only_the_unreadable_one_of_two_calls_that_share_an_id():
+    replies = """
+    - content: [{tool_use: {name: lookup, input: {key: a}, id: call_dup}}, {tool_use: {name: lookup, raw: "{", id: call_dup}}]
+    - text: done
+    """
+    result = played("langchain-js/createAgent", replies, wire="openai-chat")
+    assert requests_of(result)[1] == ["assistant:tool_use(lookup)", "user:tool_result(call_dup)"]
+
+
 def test_shared_ids_run_each_and_python_sends_each_block_twice_on_claudes_wire():
     twice = "- content: [{tool_use: {name: lookup, input: {key: a}, id: x}}, {tool_use: {name: lookup, input: {key: b}, id: x}}]\n- text: done"
     assert len(played(JS, twice).tool_runs) == len(played(PY, twice).tool_runs) == 2

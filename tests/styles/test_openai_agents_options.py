@@ -214,6 +214,11 @@ def test_python_breaks_off_a_model_call_that_is_slower_than_a_guardrail_that_tri
     assert (run.model_calls, run.tool_rounds, run.ended) == (calls, rounds, "guardrail")
 
 
+def test_javascript_waits_for_a_parallel_one_and_tells_of_it_in_place_of_the_call_that_failed():
+    run = given(JS, "- error: 400\n- text: done", guard(True, 0.3))
+    assert (run.outcome.error_type, run.model_requests, run.seconds) == ("InputGuardrailTripwireTriggered", 1, 0.3)
+
+
 @pytest.mark.parametrize("style", ALL)
 def test_a_guardrail_that_lets_pass_only_takes_its_time(style):
     run = given(style, ROUND, guard(False, 0.3))
