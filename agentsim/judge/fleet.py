@@ -18,6 +18,7 @@ from agentsim.core.style import Style
 from agentsim.errors import AgentsimError, UsageError
 from agentsim.judge.budget import Need, budget
 from agentsim.scenario.model import Scenario
+from agentsim.store.importers.claude_subagents import is_part_of_a_session
 from agentsim.store.inputs import scenarios_of_file
 from agentsim.styles import find
 
@@ -122,8 +123,10 @@ def over(
 
 
 def files_in(folder: Path) -> Iterator[str]:
-    """Every file of a folder and those below it, in order of names, hidden ones left out."""
+    """Every file of a folder and those below it, in order of names; hidden ones, and what is read with another file, left out."""
     for place, folders, names in os.walk(folder):
+        if place != os.fspath(folder) and is_part_of_a_session(place):
+            continue
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             if not name.startswith("."):
