@@ -37,6 +37,12 @@ class Budgets:
                 return need
         raise KeyError(style)
 
+    def __iter__(self) -> Iterator[Need]:
+        return iter(self.needs)
+
+    def __len__(self) -> int:
+        return len(self.needs)
+
     def to_dicts(self) -> list[dict[str, Any]]:
         """What `budget --format json` prints."""
         return [need.to_dict() for need in self.needs]
