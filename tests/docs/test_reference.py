@@ -18,7 +18,7 @@ from tests.docs.pages import DOCS, ROOT, Session, blocks_of
 from tools.reference.files import SCHEMA, built, kept, navigation
 
 #: Pages that have a place in the navigation once they are there.
-COMING = {"add-your-sdk.md", "benchmarks.md"}
+COMING = {"benchmarks.md"}
 WRITE = "run: python -m tools.reference"
 
 
