@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+import yaml
 from jsonschema_rs import validator_for
 
 import agentsim
@@ -76,3 +77,13 @@ def agentsim_data(file):
     from agentsim.scenario.load import load_data
 
     return load_data(file)
+
+
+def test_the_pre_commit_hook_is_the_command_and_takes_scenario_files():
+    [hook] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+    assert hook["id"] in (DOCS / "install.md").read_text("utf-8")
+    assert hook["entry"].split()[0] == "agentsim"
+    assert hook["entry"].split()[1] in COMMANDS
+    files = re.compile(hook["files"])
+    assert all(map(files.search, ["scenarios/a.yaml", "tests/scenarios/deep/b.yml", "x/refund.scenario.yaml"]))
+    assert not any(map(files.search, ["pyproject.toml", "docker-compose.yaml", "my_scenarios.yaml"]))
