@@ -52,6 +52,8 @@ def style_data(style: Any) -> dict[str, Any]:
 
 def _lines(style: Any) -> list[str]:
     streams = {None: "the caller's choice", True: "always", False: "never"}[style.streams]
+    if style.streams_on:
+        streams += f", but always on {', '.join(style.streams_on)}"
     default = "none" if style.default is None else f"{style.default:g}"
     lines = [
         f"{style.name}",

@@ -14,7 +14,6 @@ from typing import TextIO
 from agentsim.errors import Problem, ScenarioError, UsageError
 from agentsim.http.environment import base_urls, for_subprocess
 from agentsim.http.provider import Settings
-from agentsim.http.replay import Replays
 from agentsim.http.server import Server
 from agentsim.http.sessions import Sessions
 from agentsim.scenario.load import load
@@ -109,6 +108,7 @@ def _replay(
     out: TextIO | None,
 ) -> int:
     """Serve a recording. With a command: what it asked otherwise, or never asked, is told and makes a good exit status 1."""
+    from agentsim.http.replay import Replays  # a server of scenarios starts without it
     from agentsim.store.importers import read
 
     recording = read(os.fspath(path))
