@@ -8,7 +8,7 @@ import struct
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from agentsim.http.reading import LARGEST_BODY
+from agentsim.limits import limit
 from agentsim.wire.base import HttpResponse
 
 Scope = dict[str, Any]
@@ -38,7 +38,7 @@ async def whole_body(receive: Receive) -> bytes | None:
     body: bytes = message.get("body", b"")
     if not message.get("more_body"):
         return body
-    chunks, size = [body], len(body)
+    chunks, size, most = [body], len(body), limit("request_body_bytes")
     while message.get("more_body"):
         message = await receive()
         if message["type"] == "http.disconnect":
@@ -46,7 +46,7 @@ async def whole_body(receive: Receive) -> bytes | None:
         chunk = message.get("body", b"")
         chunks.append(chunk)
         size += len(chunk)
-        if size > LARGEST_BODY:
+        if size > most:
             return None
     return b"".join(chunks)
 

@@ -19,7 +19,8 @@ import httptools
 
 from agentsim.http.codecs import likely_codec
 from agentsim.http.provider import Endpoint
-from agentsim.http.reading import LARGEST_BODY, TOO_LARGE
+from agentsim.http.reading import TOO_LARGE
+from agentsim.limits import limit
 from agentsim.wire.base import HttpRequest, HttpResponse
 
 #: Closing a socket with this option set sends a reset.
@@ -30,6 +31,9 @@ LENGTH, CHUNKED, TO_THE_END = "length", "chunked", "to the end"
 
 #: Seconds for which a client is read on that was refused in the middle of its request.
 _PATIENCE = 2.0
+
+#: So much comes at once, of which some may be a body.
+_READ = 256 * 1024
 
 #: Java's client offers HTTP/2 with each request, whose body the parser would then take for HTTP/2.
 _UPGRADE = re.compile(rb"\r\nupgrade:", re.IGNORECASE)
@@ -48,8 +52,8 @@ class Connection(asyncio.Protocol):
     """
 
     __slots__ = (
-        "_alive", "_body", "_closing", "_endpoint", "_headers", "_is_head", "_parser", "_size", "_target", "_task", "_transport",
-        "_waiting",
+        "_alive", "_body", "_closing", "_endpoint", "_head", "_headers", "_is_head", "_largest", "_longest", "_parser", "_size",
+        "_target", "_task", "_transport", "_waiting",
     )  # fmt: skip
 
     def __init__(self, endpoint: Endpoint, alive: set[Connection]) -> None:
@@ -59,6 +63,8 @@ class Connection(asyncio.Protocol):
         self._task: asyncio.Task[None] | None = None
         self._waiting: deque[tuple[HttpResponse, bool, bool]] = deque()
         self._closing = False
+        self._largest, self._longest = limit("request_body_bytes"), limit("request_header_bytes")
+        self._head: int | None = 0
         self._target, self._headers, self._body, self._size = b"", dict[str, str](), list[bytes](), 0
 
     # --- asyncio's side ----------------------------------------------------------------------------------------
@@ -79,6 +85,12 @@ class Connection(asyncio.Protocol):
         """Bytes of one or more requests."""
         if self._closing:
             return
+        if self._head is not None:
+            self._head += len(data)
+            if self._head > self._longest + _READ:  # headers without end would all be kept
+                self._closing = True
+                self._transport.abort()
+                return
         if b"pgrade:" in data:
             data = _UPGRADE.sub(b"\r\nx-no-upgrade:", data)
         try:
@@ -108,6 +120,7 @@ class Connection(asyncio.Protocol):
 
     def on_message_begin(self) -> None:
         """A request begins."""
+        self._head = 0
         self._target, self._headers, self._body, self._size = b"", {}, [], 0
 
     def on_url(self, part: bytes) -> None:
@@ -120,13 +133,14 @@ class Connection(asyncio.Protocol):
 
     def on_headers_complete(self) -> None:
         """A client that asks whether it may send its body is told so."""
+        self._head = None
         if "expect" in self._headers and self._headers["expect"].lower() == "100-continue" and self._task is None:
             self._transport.write(_CONTINUE)
 
     def on_body(self, part: bytes) -> None:
         """Of the body; one that is too large is refused before it has all arrived."""
         self._size += len(part)
-        if self._size <= LARGEST_BODY:
+        if self._size <= self._largest:
             self._body.append(part)
         elif not self._closing:
             refusal = likely_codec(self._request(b"")).refuse(TOO_LARGE, "0")

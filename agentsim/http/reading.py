@@ -11,11 +11,9 @@ from typing import Any
 
 from agentsim.core.value import value
 from agentsim.http.codecs import codec_of
-from agentsim.wire.base import Codec, Complaint, Context, HttpRequest, ModelRequest, Refused, Route, read_json
+from agentsim.limits import limit
+from agentsim.wire.base import Codec, Complaint, Context, HttpRequest, ModelRequest, Route, read_json
 from agentsim.wire.memory import Memory
-
-#: Bodies beyond this are refused unread, as the Messages API does.
-LARGEST_BODY = 32 * 1024 * 1024
 
 TOO_LARGE = Complaint("body_is_small_enough", "Request exceeds the maximum size", 413, "request_too_large")
 
@@ -93,7 +91,7 @@ def _read(codec: Codec, route: Route, request: HttpRequest) -> Reading:
         return Reading(codec, route, body, start, wrong)
     try:
         asked = codec.decode_request(request, body)
-    except Refused:
+    except Exception:  # a refusal, or a mistake of ours: whoever answers comes to it again, and tells which
         return Reading(codec, route, body, start)
     complaint = codec.body_complaint(asked, ())
     misfit = None if complaint else codec.history_complaint(asked, Context(asked.messages, Memory()))
@@ -102,7 +100,7 @@ def _read(codec: Codec, route: Route, request: HttpRequest) -> Reading:
 
 def parsed(request: HttpRequest) -> tuple[Any, Complaint | None]:
     """A request's body as JSON, or why it is none."""
-    if len(request.body) > LARGEST_BODY:
+    if len(request.body) > limit("request_body_bytes"):
         return None, TOO_LARGE
     if not request.body and request.method != "POST":
         return None, None

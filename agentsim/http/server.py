@@ -1,4 +1,4 @@
-"""An Endpoint on 127.0.0.1, in a thread of its own or in the foreground."""
+"""An Endpoint on 127.0.0.1, or where it is told to listen, in a thread of its own or in the foreground."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import contextlib
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from types import TracebackType
 from typing import Any, Protocol
 
@@ -33,22 +33,38 @@ class Server:
 
     Args:
         endpoint: answers the requests.
-        port: of 127.0.0.1; 0 takes a free one.
+        port: 0 takes a free one.
         app: an ASGI application in place of an endpoint.
+        host: the address that it listens on.
+        allow_hosts: names by which requests may ask for it, beside this machine's own.
     Raises:
-        UsageError: the port is taken, or no server is installed.
+        UsageError: the port is taken, the address is none of this machine's, or no server is installed.
     """
 
-    def __init__(self, endpoint: Endpoint | None, port: int = 0, *, app: Any = None) -> None:
-        self._running: _Running = _Uvicorn(app) if endpoint is None else _Own(endpoint)
-        self._socket = _listen(port)
+    def __init__(
+        self,
+        endpoint: Endpoint | None,
+        port: int = 0,
+        *,
+        app: Any = None,
+        host: str = HOST,
+        allow_hosts: Collection[str] = (),
+    ) -> None:
+        from agentsim.http.doorkeeper import doored, guarded
+
+        served = _Uvicorn(guarded(app, allow_hosts)) if endpoint is None else _Own(doored(endpoint, allow_hosts))
+        self._running: _Running = served
+        self.host = host
+        self._socket = _listen(host, port)
         self.port: int = self._socket.getsockname()[1]
         self._thread: threading.Thread | None = None
 
     @property
     def url(self) -> str:
-        """Its base URL, without path."""
-        return f"http://{HOST}:{self.port}"
+        """Its base URL for clients of this machine, without path."""
+        everywhere = self.host in ("0.0.0.0", "::", "")
+        host = HOST if everywhere else f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
 
     def run(self) -> None:
         """Serve until interrupted."""
@@ -134,6 +150,7 @@ class _Uvicorn:
             raise _not_installed("uvicorn") from error
         config = uvicorn.Config(
             app,
+            http=_protocol(),
             lifespan="on",
             log_config=None,
             log_level=60,
@@ -189,15 +206,26 @@ def _signals(stop: Callable[[], None]) -> Iterator[None]:
         signal.raise_signal(each)
 
 
-def _listen(port: int) -> socket.socket:
-    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+def _protocol() -> Any:
+    """How uvicorn reads HTTP: by httptools, with a bound on headers; by h11, which has one of its own, where that is not installed."""
+    from agentsim.http.doorkeeper import bounded
+
+    try:
+        from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+    except ImportError:
+        return "h11"
+    return bounded(HttpToolsProtocol)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     try:
-        sock.bind((HOST, port))
+        sock.bind((host, port))
         sock.listen(2048)
     except OSError as error:
         sock.close()
-        raise UsageError(f"port {port} of {HOST} can't be had: {error.strerror}") from error
+        raise UsageError(f"port {port} of {host} can't be had: {error.strerror}") from error
     sock.set_inheritable(False)
     return sock

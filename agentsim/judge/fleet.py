@@ -17,6 +17,7 @@ from typing import Any
 from agentsim.core.style import Style
 from agentsim.errors import AgentsimError, UsageError
 from agentsim.judge.budget import Need, budget
+from agentsim.limits import limit
 from agentsim.scenario.model import Scenario
 from agentsim.store.inputs import scenarios_of_file
 from agentsim.styles import find
@@ -122,11 +123,19 @@ def over(
 
 
 def files_in(folder: Path) -> Iterator[str]:
-    """Every file of a folder and those below it, in order of names, hidden ones left out."""
+    """Every file of a folder and those below it, in order of names, hidden ones left out.
+
+    Raises:
+        UsageError: there are more than the limit `import_files`.
+    """
+    count, most = 0, limit("import_files")
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             if not name.startswith("."):
+                count += 1
+                if count > most:
+                    raise UsageError(f"{folder} holds more than {most} files, which is the most that one command reads")
                 yield os.path.join(place, name)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from agentsim.core.messages import ServerCall, ToolCall, ToolResult
 from agentsim.report.transcript import fault_text, message_lines, reply_lines, transcript_lines
+from agentsim.scenario.chaos import words
 from agentsim.scenario.model import FOREVER, Entry, Scenario, ScriptedReply
 from agentsim.store.recording import Recording, facts
 
@@ -72,6 +73,8 @@ def _entry_lines(number: int, entry: Entry) -> Iterator[str]:
         yield from (f"    hands over to {agent}" for agent in entry.handoff)
     else:
         yield f"fault {number}{times}: {fault_text(entry.fault)}"
+    if entry.chaos is not None:
+        yield f"    on its way: {words(entry.chaos)}"
 
 
 def _recording_lines(recording: Recording) -> Iterator[str]:

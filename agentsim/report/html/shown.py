@@ -12,6 +12,7 @@ from agentsim.report.html.pieces import Piece, json_text, of_part, piece
 from agentsim.report.html.timeline import Card, Timeline, reply_card, timeline
 from agentsim.report.show import facts_of
 from agentsim.report.transcript import ending_lines, fault_text, many
+from agentsim.scenario.chaos import words
 from agentsim.scenario.model import FOREVER, Entry, Scenario, ScriptedReply
 from agentsim.store.recording import RULES, Recording
 
@@ -102,6 +103,8 @@ def _entry(number: int, entry: Entry) -> Card:
     notes = [] if entry.repeat == 1 else ["for ever" if entry.repeat == FOREVER else f"{entry.repeat} times"]
     if entry.when is not None:
         notes.append(f"when {entry.when.where.replace('_', ' ')} {entry.when.how} {entry.when.pattern!r}")
+    if entry.chaos is not None:
+        notes.append(f"on its way: {words(entry.chaos)}")
     if isinstance(entry, ScriptedReply):
         notes += [f"hands over to {agent}" for agent in entry.handoff]
         return reply_card(entry.reply, 1, "model", f"reply {number}", tuple(notes))
