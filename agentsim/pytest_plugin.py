@@ -132,6 +132,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 @pytest.fixture
 def sim(request: pytest.FixtureRequest) -> Iterator[Playing]:
     """The marker's scenario, playing: requests of this process are answered from it. A Sim, as `agentsim.play` gives it."""
+    __tracebackhide__ = True
     from agentsim.pytest_sim import playing_of
 
     with playing_of(request).running() as playing:

@@ -78,10 +78,11 @@ class Reporter:
 
 
 def _told(playing: Playing) -> str:
+    from agentsim.report.plain import line
     from agentsim.report.transcript import transcript_lines
 
     lines = [f"scenario: {_name(playing)}", *transcript_lines(playing.transcript, full=True)]
-    return "\n".join([*lines, *_misfit(playing)])
+    return "\n".join(map(line, [*lines, *_misfit(playing)]))
 
 
 def _name(playing: Playing) -> str:

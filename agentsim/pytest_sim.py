@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,7 @@ def parametrize(metafunc: pytest.Metafunc, marker: pytest.Mark) -> None:
 
 def playing_of(request: pytest.FixtureRequest) -> Playing:
     """What the fixture `sim` of a test gives."""
+    __tracebackhide__ = True
     marker = request.node.get_closest_marker("agentsim")
     if marker is None:
         raise pytest.UsageError(
@@ -46,7 +49,21 @@ def playing_of(request: pytest.FixtureRequest) -> Playing:
         if len(sources) > 1:
             raise pytest.UsageError("several scenarios make several tests, which unittest classes can't; name one")
         source = sources[0]
-    return _playing(source, request.config, dict(marker.kwargs))
+    return _started(source, request.config, dict(marker.kwargs))
+
+
+def _started(source: Any, config: pytest.Config, settings: dict[str, Any]) -> Playing:
+    """As `_playing`; what the test's author got wrong is told without agentsim's own code."""
+    __tracebackhide__ = True
+    try:
+        return _playing(source, config, settings)
+    except AgentsimError as error:
+        if isinstance(source, Path) and not source.exists():
+            folder = config.rootpath / config.getini("agentsim_scenarios")
+            error.add_note(
+                f"scenarios are looked for in {folder} (the setting agentsim_scenarios, below pytest's rootdir)"
+            )
+        raise error.with_traceback(None) from None
 
 
 def _is_glob(marker: pytest.Mark) -> bool:
@@ -76,11 +93,22 @@ def _playing(source: Any, config: pytest.Config, settings: dict[str, Any]) -> Pl
     hosts = [*config.getini("agentsim_allow_hosts"), *settings.pop("allow_hosts", ())]
     mode = str(config.getoption("--agentsim-record"))
     prompt = settings.pop("prompt", None)
+    _known(settings)
     if mode != "none" and isinstance(source, Path) and goes_live(source, mode):
         return _recording(source, mode, hosts, prompt)
     if not isinstance(source, Scenario):
         source = load(source) if isinstance(source, Path) else loads(source)
     return play(source, allow_hosts=hosts, **settings)
+
+
+def _known(settings: Iterable[str]) -> None:
+    """Fail on a setting of the marker that `play` does not take."""
+    takes = [*list(inspect.signature(play).parameters)[1:], "prompt"]
+    for name in settings:
+        if name not in takes:
+            near = difflib.get_close_matches(name, takes, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(takes)}"
+            raise pytest.UsageError(f"@pytest.mark.agentsim has no setting {name!r}; {hint}")
 
 
 def _recording(path: Path, mode: Any, hosts: list[str], prompt: str | None) -> Live:

@@ -50,13 +50,24 @@ def main() -> int:
     for row in every:
         for name in row.behind:
             print(f"behind {name}: {row.what} ({row.ratios[name]:.2f} of its)")
-    worse = rows.regressions(every) if given.check else []
+    worse = _worse_twice(measured, given.rounds) if given.check else []
     for line in worse:
         print(f"worse than stored: {line}", file=sys.stderr)
     if given.write:
         rows.store(every, versions)
         pages.write(measured, aims, versions, TITLES, told)
     return 1 if worse else 0
+
+
+def _worse_twice(measured: dict[str, list[rows.Row]], rounds: int) -> list[str]:
+    """What is worse than stored, and still is when it is measured again: a busy minute is no regression."""
+    found = []
+    for group, before in measured.items():
+        if rows.regressions(before):
+            print(f"{group}, again …", file=sys.stderr, flush=True)
+            again = {row.what: row for row in _measure(group, rounds)[0]}
+            found += rows.regressions([row.better(again[row.what]) for row in before])
+    return found
 
 
 def _measure(group: str, rounds: int) -> tuple[list[rows.Row], list[rows.Aim]]:

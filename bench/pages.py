@@ -19,6 +19,9 @@ FEW = (
 )
 
 
+PLUGIN = "CPU time of pytest with the plugin, less that of the same pytest without it (`python bench/plugin.py`)."
+
+
 def write(
     measured: Mapping[str, Sequence[Row]],
     aims: Sequence[Aim],
@@ -33,6 +36,8 @@ def write(
         parts["aims"] = aims_table(aims)
     if plugin:
         parts["plugin"] = plugin
+        if "<!-- bench:plugin -->" not in text:
+            text += f"\n## The pytest plugin\n\n{PLUGIN}\n\n<!-- bench:plugin -->\n<!-- /bench -->\n"
     parts["versions"] = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
     for name, shown in parts.items():
         text = _between(text, f"<!-- bench:{name} -->", "<!-- /bench -->", shown)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 STORED = Path(__file__).resolve().parent / "ratios.json"
@@ -40,6 +40,11 @@ class Row:
     def behind(self) -> list[str]:
         """The peers that are ahead of agentsim."""
         return [name for name, ratio in self.ratios.items() if ratio > 1 and name not in self.floors]
+
+    def better(self, again: Row) -> Row:
+        """The same row with the better ratio of two measurements."""
+        ratios = {name: min(ratio, again.ratios[name]) for name, ratio in self.ratios.items()}
+        return replace(self, ratios=ratios)
 
 
 @dataclass(slots=True)

@@ -150,6 +150,11 @@ class Player:
         """Replies never asked for, over all scripts. Faults, endless entries and those passed over don't count."""
         return sum(cursor.unused for cursor in self._cursors())
 
+    @property
+    def next_unused(self) -> int:
+        """Where in the file's `replies` the main script stands, counted from 0."""
+        return self._main.index
+
     def mark(self) -> Mark:
         """The place in all scripts, to come back to."""
         places = tuple((c.index, c.played, c.last, c.server_id) for c in self._cursors())

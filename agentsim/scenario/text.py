@@ -16,7 +16,7 @@ def read_text(path: str | os.PathLike[str], report: Report) -> str | None:
             size = os.fstat(file.fileno()).st_size
             raw = b"" if size > most else file.read(most + 1)
     except (OSError, ValueError) as error:
-        report.add(_unopened(error))
+        report.add(_unopened(error, path))
         return None
     if max(size, len(raw)) > most:
         report.add(_too_large(max(size, len(raw)), most, "JSON"))
@@ -24,12 +24,25 @@ def read_text(path: str | os.PathLike[str], report: Report) -> str | None:
     return _decoded(raw, report)
 
 
-def _unopened(error: Exception) -> str:
+def _unopened(error: Exception, path: str | os.PathLike[str]) -> str:
     if isinstance(error, FileNotFoundError):
-        return "there is no such file"
+        return "there is no such file" + _nearest(os.fspath(path))
     if isinstance(error, IsADirectoryError):
         return "this is a folder, not a scenario file"
     return f"the file can't be read: {error.strerror if isinstance(error, OSError) else error}"
+
+
+def _nearest(path: str) -> str:
+    """A hint: the file beside it with the nearest name, or that there is not even the folder."""
+    import difflib  # only for mistakes
+
+    folder, name = os.path.split(path)
+    try:
+        beside = os.listdir(folder or ".")
+    except OSError:
+        return f", and no folder {folder!r}"
+    near = difflib.get_close_matches(name, sorted(beside), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def _too_large(size: int, most: int, syntax: str) -> str:

@@ -39,6 +39,11 @@ def test_a_tenth_worse_than_stored_is_told(tmp_path: Path, monkeypatch: pytest.M
     assert rows.regressions([rows.Row("x", "s", {}, {"peer": 0.6}, steady=False)]) == []
 
 
+def test_of_two_measurements_the_better_counts():
+    busy, quiet = rows.Row("x", "s", {}, {"peer": 0.9}), rows.Row("x", "s", {}, {"peer": 0.5})
+    assert busy.better(quiet).ratios == quiet.better(busy).ratios == {"peer": 0.5}
+
+
 def test_the_table_shows_how_many_times_our_figure_a_peers_is():
     row = rows.row_of("a call", "ms", {"ours": [0.001], "peer": [0.0025]})
     assert rows.table([row]).splitlines()[-1] == "| a call | ms | **1.00** | 2.50 (2.50×) |"

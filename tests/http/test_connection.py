@@ -15,7 +15,7 @@ from agentsim.http.sessions import Sessions
 from agentsim.scenario.load import loads
 from agentsim.wire.base import HttpRequest, HttpResponse
 
-HEADERS = "host: x\r\nx-api-key: k\r\nanthropic-version: 2023-06-01\r\n"
+HEADERS = "host: 127.0.0.1\r\nx-api-key: k\r\nanthropic-version: 2023-06-01\r\n"
 
 
 @pytest.fixture(scope="module")

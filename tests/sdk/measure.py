@@ -169,6 +169,8 @@ def row(asked: Json, answer: Json, seen: Json, threads: bool) -> Json:
     """One line of the result."""
     replied = [request for request in seen["requests"] if not request["faulted"]]
     runs, rounds = tool_rounds(replied, answer.get("tool_runs") or [], threads)
+    if asked.get("says_twice"):
+        rounds = len(runs)  # a text protocol's reply has one run
     names = ("returned", "finish_reason", "final_text", "reported_count", "error")
     return {
         "case": asked["case"]["id"],
