@@ -325,10 +325,11 @@ class _Reporter:
 
 
 def _told(playing: Sim) -> str:
+    from agentsim.report.plain import line
     from agentsim.report.transcript import transcript_lines
 
     lines = [f"scenario: {playing.scenario.name}", *transcript_lines(playing.transcript, full=True)]
-    return "\n".join([*lines, *_misfit(playing)])
+    return "\n".join(map(line, [*lines, *_misfit(playing)]))
 
 
 def _misfit(playing: Sim) -> Iterator[str]:

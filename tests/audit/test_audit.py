@@ -38,7 +38,10 @@ def test_json_has_a_row_for_each_rule_and_scenario():
     data = json.loads(done.stdout)
     assert data == {
         "target": "tests.zoo.careful:claude",
-        "rules": [{"rule": "refusal_is_no_answer", "result": "passed", "scenario": "refusal", "detail": ""}],
+        "rules": [
+            {"rule": "refusal_is_no_answer", "result": "passed", "scenario": scenario, "detail": ""}
+            for scenario in ("refusal", "refusal_after_text")
+        ],
         "failed": [],
     }
 

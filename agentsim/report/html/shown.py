@@ -10,11 +10,11 @@ from agentsim.judge.result import Result
 from agentsim.report.html.page import render
 from agentsim.report.html.pieces import Piece, json_text, of_part, piece
 from agentsim.report.html.timeline import Card, Timeline, reply_card, timeline
-from agentsim.report.show import facts_of
+from agentsim.report.show import facts_of, notes_of
 from agentsim.report.transcript import ending_lines, fault_text, many
 from agentsim.scenario.chaos import words
 from agentsim.scenario.model import FOREVER, Entry, Scenario, ScriptedReply
-from agentsim.store.recording import RULES, Recording
+from agentsim.store.recording import Recording
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +56,10 @@ def page(found: Scenario | Recording, file: str) -> str:
         parts, tools, title = list(_scripts(found)), _tools(found), found.name
     else:
         parts, tools, title = list(_conversations(found)), [], f"{found.format} recording"
-        skipped = [
-            f"not read: {what}" + (f" ({count} times)" if count > 1 else "") for what, count in found.skipped.items()
-        ]
-        notes = (*(RULES[each] for each in found.inferred if each in RULES), *found.notes, *skipped)
+        notes = tuple(notes_of(found))
     facts = {key: value for key, value in facts_of(found).items() if not isinstance(value, list)}
     return render(
-        "show.html", title=title, file=file, facts=facts, parts=parts, tools=tools, notes=tuple(dict.fromkeys(notes)),
+        "show.html", title=title, file=file, facts=facts, parts=parts, tools=tools, notes=notes,
         agents=any(tool.agent for tool in tools),
     )  # fmt: skip
 
