@@ -41,7 +41,40 @@ _PUBLIC = {
     "UsageError": "agentsim.errors",
 }
 
-__all__ = ["__version__", "strategies", *sorted(_PUBLIC)]
+# Spelled out, because type checkers read it: only these names are exported.
+__all__ = [
+    "AgentsimError",
+    "CannotExpress",
+    "Claim",
+    "Result",
+    "RuleBroken",
+    "Scenario",
+    "ScenarioError",
+    "ScriptError",
+    "ScriptExhausted",
+    "ScriptUnfinished",
+    "Sim",
+    "Style",
+    "Table",
+    "Transcript",
+    "TranscriptError",
+    "UnscriptedRequest",
+    "UsageError",
+    "__version__",
+    "arun",
+    "budget",
+    "check",
+    "compare",
+    "dumps",
+    "least_limit",
+    "load",
+    "loads",
+    "play",
+    "record",
+    "replay",
+    "run",
+    "strategies",
+]
 
 if TYPE_CHECKING:
     from agentsim import strategies

@@ -46,6 +46,11 @@ def run(
         The run.
     Raises:
         UsageError: an unknown style, wire, option, or a value that they don't take.
+    Example:
+        >>> scenario = agentsim.load("scenarios/three_rounds.yaml")
+        >>> run = agentsim.run(scenario, "langchain/create_agent", limit=7)
+        >>> run.ended, run.returned, run.model_calls, run.least_limit
+        ('limit', 'error', 4, 8)
     """
     play = _play(scenario, style, wire, stream, options, max_calls, tools)
     return play.result(_limit(scenario, style, limit))
@@ -62,7 +67,16 @@ async def arun(
     max_calls: int = 100,
     tools: Mapping[str, Callable[..., Any]] | None = None,
 ) -> Result:
-    """As `run`; `tools` may be coroutine functions, and overlap as the SDK lets them."""
+    """As `run`; `tools` may be coroutine functions, and overlap as the SDK lets them.
+
+    Example:
+        >>> async def refund(order_id):
+        ...     return f"order {order_id} is refunded"
+        >>> scenario = agentsim.load("scenarios/cut_refund.yaml")
+        >>> run = asyncio.run(agentsim.arun(scenario, tools={"refund": refund}))
+        >>> [each.output for each in run.tool_runs]
+        ['order 42 is refunded']
+    """
     play = _play(scenario, style, wire, stream, options, max_calls, tools)
     return await play.aresult(_limit(scenario, style, limit))
 
@@ -116,6 +130,12 @@ def compare(
         limit, wire, stream, max_calls: as `run`; a wire or stream value that a style does not have leaves it as it is.
     Returns:
         A row for each style, which prints as the command's table.
+    Example:
+        >>> table = agentsim.compare(
+        ...     agentsim.load("scenarios/paused_search.yaml"), styles=["anthropic", "tanstack-ai/chat"]
+        ... )
+        >>> [(row.style.name, row.final_text, row.silent) for row in table]
+        [('anthropic/tool_runner', 'It changed in 2019.', False), ('tanstack-ai/chat', 'Let me search for that.', True)]
     """
     if wire is not None and wire not in WIRES:
         raise UsageError(f"there is no wire {wire!r}; there are {', '.join(WIRES)}")
@@ -138,6 +158,9 @@ def least_limit(scenario: Scenario, style: str, **settings: Any) -> int | None:
 
     Args:
         settings: `wire`, `stream`, `options`, `max_calls` as `run` takes them.
+    Example:
+        >>> agentsim.least_limit(agentsim.load("scenarios/three_rounds.yaml"), "langchain/create_agent")
+        8
     """
     return prepare(scenario, find(style), **settings).least_limit()
 
@@ -164,6 +187,13 @@ def budget(
         A need for each style; prints as the command's table. Files that can't be read are in `skipped`, with the reason.
     Raises:
         UsageError: an unknown style or option, a percentile out of range, or a worker that died.
+    Example:
+        >>> for need in agentsim.budget(
+        ...     "scenarios/three_rounds.yaml", styles=["langchain/create_agent", "openai-agents/Runner.run"]
+        ... ):
+        ...     print(need.style.knob, need.limit)
+        recursion_limit 8
+        max_turns 4
     """
     from agentsim.judge.fleet import over  # budgets over folders are rare, and `compare` has to start fast
     from agentsim.report.budgets import Budgets

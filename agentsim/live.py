@@ -40,6 +40,9 @@ def record(
         A context manager: a Sim that plays the traffic (or the scenario, where there is no traffic), or a Live.
     Raises:
         UsageError: there is nothing to play and the mode is none, or no such mode.
+    Example:
+        >>> with agentsim.record("refund.yaml", mode="once"):  # doctest: +SKIP
+        ...     my_agent("Refund order 42")
     """
     files = Files(path)
     if goes_live(path, mode):

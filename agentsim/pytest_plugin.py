@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 SECTION = "agentsim transcript"
 SUFFIXES = (".scenario.yaml", ".scenario.yml")
+DUMMY_KEYS = """An API key is asked for while the module is imported, and no scenario plays yet.
+With `agentsim_dummy_keys = true` in pytest's settings, keys that are not set are dummies from the start."""
 
 _sim_key = pytest.StashKey[Any]()
 _blocked_key = pytest.StashKey[list[Exception]]()
@@ -29,6 +31,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("agentsim_scenarios", "folder in which the marker's files are looked for", default="scenarios")
     parser.addini("agentsim_allow_hosts", "hosts that may be reached while a scenario plays", type="args", default=[])
     parser.addini("agentsim_block_network", "keep the network closed for the whole suite", type="bool", default=False)
+    parser.addini(
+        "agentsim_dummy_keys",
+        "give API keys that are not set dummy values for the whole suite",
+        type="bool",
+        default=False,
+    )
     parser.addini("agentsim_agent", "module:callable to which *.scenario.yaml files are played as tests", default="")
     group = parser.getgroup("agentsim")
     group.addoption(
@@ -57,19 +65,32 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(_Reporter(config.stash[_report_key]), "agentsim-reporter")
 
 
-# --- the network -----------------------------------------------------------------------------------------------------
+# --- what holds for the whole suite ----------------------------------------------------------------------------------
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Close the network for the whole suite, where that is asked for."""
-    if not session.config.getini("agentsim_block_network"):
-        return
-    from agentsim.http.guard import closed_network
+    """Close the network and set dummy keys for the whole suite, where that is asked for."""
+    guard = session.config.stash[_guard_key] = contextlib.ExitStack()
+    if session.config.getini("agentsim_dummy_keys"):
+        from agentsim.http.environment import dummies_set
 
-    blocked: list[Exception] = []
-    guard = contextlib.ExitStack()
-    guard.enter_context(closed_network(session.config.getini("agentsim_allow_hosts"), blocked.append))
-    session.config.stash[_guard_key], session.config.stash[_blocked_key] = guard, blocked
+        guard.enter_context(dummies_set())
+    if session.config.getini("agentsim_block_network"):
+        from agentsim.http.guard import closed_network
+
+        blocked = session.config.stash[_blocked_key] = []
+        guard.enter_context(closed_network(session.config.getini("agentsim_allow_hosts"), blocked.append))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """A test module whose import asked for a key is told how to give it one."""
+    report = yield
+    if report.failed and "_API_KEY" in str(report.longrepr) and not collector.config.getini("agentsim_dummy_keys"):
+        report.sections.append(("agentsim", DUMMY_KEYS))
+    return report
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

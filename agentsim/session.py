@@ -62,6 +62,12 @@ def play(
         ScriptError: a request was not the one that a reply is for.
         RuleBroken: a request was refused as the provider would have.
         UnscriptedRequest: something was asked for that no provider has.
+    Example:
+        >>> with agentsim.play({"agentsim": 1, "prompt": "Hi", "replies": [{"text": "Hello."}]}) as sim:
+        ...     client = sim.client(anthropic.Anthropic)
+        ...     messages = [{"role": "user", "content": sim.prompt}]
+        ...     client.messages.create(model="claude-sonnet-5", max_tokens=99, messages=messages).content[0].text
+        'Hello.'
     """
     if not isinstance(scenario, Scenario):
         scenario = loads(scenario) if isinstance(scenario, Mapping) else load(scenario)
@@ -96,6 +102,9 @@ def replay(
         ScriptError: a request was not what the recording has next; says the nearest and the first difference.
         ScriptExhausted: the recording ends before a request.
         ScriptUnfinished: recorded replies were not asked for.
+    Example:
+        >>> with agentsim.replay("refund.http.jsonl") as sim:  # doctest: +SKIP
+        ...     my_agent(sim.prompt)
     """
     if not isinstance(recording, Recording):
         from agentsim.store.importers import read
@@ -107,7 +116,7 @@ def replay(
 
 
 class Sim:
-    """A scenario that is being played.
+    """A scenario that is being played: what `agentsim.play` and the fixture `sim` give.
 
     Attributes:
         scenario: which.

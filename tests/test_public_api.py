@@ -17,6 +17,10 @@ def test_every_public_name_can_be_had_and_says_what_it_is(name):
         assert inspect.getdoc(value), f"{name} has no docstring"
 
 
+def test_every_name_that_is_loaded_on_first_use_is_exported():
+    assert set(agentsim.__all__) == {*agentsim._PUBLIC, "__version__", "strategies"}
+
+
 def test_dir_lists_the_public_names():
     assert dir(agentsim) == sorted(agentsim.__all__)
 

@@ -11,10 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 from agentsim.errors import UsageError
+from agentsim.http.environment import dummies_set
 
 
 def load_object(name: str, what: str = "target") -> Any:
-    """What "module:attribute" names; the current folder is looked in first.
+    """What "module:attribute" names; the current folder is looked in first. While it is imported, keys that are not set are dummies.
 
     Raises:
         UsageError: there is no such module or attribute, or importing it failed.
@@ -25,7 +26,8 @@ def load_object(name: str, what: str = "target") -> Any:
     if "" not in sys.path and os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
-        found: Any = importlib.import_module(module_name)
+        with dummies_set():
+            found: Any = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         raise UsageError(f"{what} {name!r}: {error}") from error
     except (Exception, SystemExit) as error:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
 
 #: Variables for API keys; where one is not set it gets a dummy, because clients refuse to start without.
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY")
@@ -34,6 +36,19 @@ def dummy_keys(present: Mapping[str, str], key: str = "sim") -> dict[str, str]:
         # google-genai warns where both are set, so one is enough.
         missing.pop("GOOGLE_API_KEY", None)
     return missing | {name: value for name, value in QUIET.items() if name not in present}
+
+
+@contextlib.contextmanager
+def dummies_set() -> Iterator[None]:
+    """Variables that are not set have dummies inside: agents that build their client when they are imported want keys then."""
+    added = dummy_keys(os.environ)
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name, value in added.items():
+            if os.environ.get(name) == value:
+                del os.environ[name]
 
 
 def for_subprocess(url: str, present: Mapping[str, str], key: str = "sim") -> dict[str, str]:

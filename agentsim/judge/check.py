@@ -35,6 +35,17 @@ def check(history: Any, *rules: str, tools: Mapping[str, Any] | None = None) -> 
     Raises:
         RuleBroken: rules are broken; its `verdicts` hold what each rule says.
         UsageError: this is no history, or there is no such rule.
+    Example:
+        >>> call = {"type": "tool_use", "id": "toolu_1", "name": "refund", "input": {"order_id": 42}}
+        >>> history = [
+        ...     {"role": "user", "content": "Refund order 42"},
+        ...     {"role": "assistant", "content": [call]},
+        ...     {"role": "user", "content": "And?"},
+        ... ]
+        >>> agentsim.check(history, "every_call_is_answered")
+        Traceback (most recent call last):
+        agentsim.errors.RuleBroken: 1 loop rule broken
+        ...
     """
     case = history if isinstance(history, Case) else case_of(history, tools)
     return settled(case, rules)

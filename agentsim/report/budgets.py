@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from agentsim.judge.budget import Need
@@ -36,6 +37,12 @@ class Budgets:
             if need.style.name == style:
                 return need
         raise KeyError(style)
+
+    def __iter__(self) -> Iterator[Need]:
+        return iter(self.needs)
+
+    def __len__(self) -> int:
+        return len(self.needs)
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """What `budget --format json` prints."""

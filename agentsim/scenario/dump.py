@@ -32,6 +32,15 @@ def dumps(scenario: Scenario) -> str:
 
     Args:
         scenario: what is written. Half surrogate pairs in its texts, which no file can hold, become U+FFFD.
+    Example:
+        >>> print(
+        ...     agentsim.dumps(agentsim.loads({"agentsim": 1, "prompt": "Hi", "replies": [{"text": "Hello."}]})), end=""
+        ... )
+        agentsim: 1
+        name: scenario
+        prompt: Hi
+        replies:
+          - {text: Hello.}
     """
     return written(to_data(scenario))
 

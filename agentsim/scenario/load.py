@@ -21,6 +21,10 @@ def load(path: str | os.PathLike[str]) -> Scenario:
         What it means.
     Raises:
         ScenarioError: with every mistake of the file, each with its line.
+    Example:
+        >>> scenario = agentsim.load("scenarios/refund.yaml")
+        >>> scenario.name, list(scenario.tools)
+        ('refund with a pause', ['lookup_order', 'refund', 'search'])
     """
     file = os.fspath(path)
     report = Report(file, os.path.splitext(os.path.basename(file))[0], file)
@@ -57,6 +61,10 @@ def loads(text: str | Mapping[str, Any], name: str = "scenario") -> Scenario:
         What it means.
     Raises:
         ScenarioError: with every mistake, each with its line (a mapping has none, only the place in it).
+    Example:
+        >>> agentsim.loads("agentsim: 1\\npromt: Hi\\nreplies: [{text: Hello.}]")
+        Traceback (most recent call last):
+        agentsim.errors.ScenarioError: scenario:2: promt: unknown key 'promt'; did you mean 'prompt'?
     """
     if isinstance(text, Mapping):
         return from_data(text, name)

@@ -282,7 +282,15 @@ class StyleSettings:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One scenario. The main agent's tools, script and handoffs stand at its top."""
+    """One scenario. The main agent's tools, script and handoffs stand at its top.
+
+    Args:
+        name, system, messages, tools, handoffs, agent, agents, approvals, output, price, abort, styles, expect: as in the file.
+        prompts: one for each run on the thread.
+        script: replies and faults, in order; further agents have scripts of their own.
+        unused_replies_allowed: whether replies that are never asked for are no failure of a test.
+        path: of the file that it was read from.
+    """
 
     name: str
     prompts: tuple[str, ...] = ()

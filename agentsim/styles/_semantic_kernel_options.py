@@ -23,11 +23,13 @@ class Options:
     """What the tree comes to.
 
     Args:
-        attempts: of the behavior that the tree names; None: it names none.
+        attempts: `maximum_auto_invoke_attempts`, where the tree says it; None: it does not.
+        own_default: the attempts of the behavior that the tree names, in place of the default.
         filter: the auto function invocation filter.
     """
 
     attempts: int | None = None
+    own_default: int | None = None
     filter: Function | None = None
 
     @property
@@ -40,7 +42,8 @@ class Options:
     @property
     def by_hand(self) -> bool:
         """Whether the tree asks for calls to be handed back."""
-        return self.attempts is not None and self.attempts <= 0
+        asked = self.own_default if self.attempts is None else self.attempts
+        return asked is not None and asked <= 0
 
     def limit(self, limit: float | None) -> float | None:
         """The attempts that are allowed: the knob's and the tree's, whichever are fewer."""
@@ -57,13 +60,14 @@ def configure(tree: Mapping[str, Any]) -> Options:
     check_keys(tree, "", ("function_choice_behavior", "filters"))
     filters = check_keys(tree.get("filters", {}), "filters", ("auto_function_invocation",))
     scripted = filters.get("auto_function_invocation")
-    return Options(
-        _attempts(tree["function_choice_behavior"]) if "function_choice_behavior" in tree else None,
-        None if scripted is None else _filter(scripted),
-    )
+    attempts, own_default = None, None
+    if "function_choice_behavior" in tree:
+        attempts, own_default = _behavior(tree["function_choice_behavior"])
+    return Options(attempts, own_default, None if scripted is None else _filter(scripted))
 
 
-def _attempts(value: Any) -> int:
+def _behavior(value: Any) -> tuple[int | None, int]:
+    """The attempts that a behavior is given, and those that it has of its own."""
     where = "function_choice_behavior"
     name, settings = next(iter(value.items())) if isinstance(value, Mapping) and len(value) == 1 else (value, {})
     if not isinstance(name, str) or name not in ATTEMPTS:
@@ -75,11 +79,12 @@ def _attempts(value: Any) -> int:
     auto = settings.get("auto_invoke", True)
     if not isinstance(auto, bool):
         raise ValueError(f"{where}.{name}.auto_invoke: expected true or false, but {auto!r} came")
-    attempts = settings.get("maximum_auto_invoke_attempts", ATTEMPTS[name] if auto else 0)
-    if isinstance(attempts, bool) or not isinstance(attempts, int):
+    own = ATTEMPTS[name] if auto else 0
+    attempts = settings.get("maximum_auto_invoke_attempts")
+    if "maximum_auto_invoke_attempts" in settings and (isinstance(attempts, bool) or not isinstance(attempts, int)):
         at = f"{where}.{name}.maximum_auto_invoke_attempts"
         raise ValueError(f"{at}: expected a whole number, but {attempts!r} came")
-    return attempts
+    return attempts, own
 
 
 def _filter(tree: Any) -> Function:

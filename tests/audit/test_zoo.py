@@ -19,6 +19,8 @@ OPEN = {
         "full_context_is_no_answer",
         "endless_pause_ends",
         "answers_are_in_one_message",
+        "empty_reply_is_not_retried",
+        "tool_use_without_calls_is_no_answer",
     },
 }
 

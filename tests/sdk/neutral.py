@@ -122,6 +122,8 @@ def _chat(message: Json) -> Parts:
         yield "user", [(f"tool_result({call_id})", ["tool_result", call_id, _plain(content)])]
         return
     parts = _responses_parts(content or "")
+    if content == "" and not message.get("tool_calls") and not message.get("refusal"):
+        parts.append(("text", ["text", ""]))  # a message that has nothing else does have an empty text
     if message.get("refusal"):
         parts.append(("refusal", ["refusal", message["refusal"]]))
     for call in message.get("tool_calls") or []:

@@ -289,6 +289,25 @@ class AsksForEver(StreamedClaude):
         return self.step(self.ask())
 
 
+@breaks("empty_reply_is_not_retried")
+class AsksTheSameAgain(AsyncClaude):
+    """After an empty reply the same request is sent again."""
+
+    def on_empty(self, reply: Any) -> Any:
+        if self.asked_again:
+            raise LoopError("the model answered nothing, twice")
+        self.asked_again = True
+        return False, None
+
+
+@breaks("tool_use_without_calls_is_no_answer")
+class ReturnsWithoutCalls(StreamedClaude):
+    """No calls: then it must be the answer."""
+
+    def on_nothing_to_run(self, reply: Any) -> Any:
+        return True, self.text(reply)
+
+
 @breaks("no_empty_message")
 class GivesEmptyRepliesBack(Claude):
     """An empty reply goes into the history."""

@@ -21,7 +21,6 @@ class Chat:
     def __init__(self, prompt: str) -> None:
         self.prompt = prompt
         self.messages: list[Any] = [{"role": "user", "content": prompt}]
-        self.asked_again = False
         self.broken = 0
 
     def settings(self) -> dict[str, Any]:
@@ -74,11 +73,7 @@ class Chat:
         raise LoopError("the reply was cut")
 
     def on_empty(self, message: Any) -> tuple[bool, Any]:
-        if self.asked_again:
-            raise LoopError("the model answered nothing, twice")
-        self.asked_again = True
-        self.messages.append({"role": "user", "content": "Your reply was empty. Please answer."})
-        return False, None
+        raise LoopError("the model answered nothing")
 
     def on_calls(self, message: Any, calls: list[Any]) -> tuple[bool, Any]:
         self.keep(message)
@@ -97,7 +92,9 @@ class Chat:
 
 
 class StreamedChat(Chat):
-    """The same with streaming, put together by hand; a stream that breaks is asked for again."""
+    """The same with streaming, put together by hand; a stream that breaks is asked for again, and so is, once, an empty reply."""
+
+    asked_again = False
 
     def ask(self) -> Any:
         try:
@@ -131,6 +128,13 @@ class StreamedChat(Chat):
         if self.broken > 2:
             raise LoopError("the stream broke off, again and again")
         return self.ask()
+
+    def on_empty(self, message: Any) -> tuple[bool, Any]:
+        if self.asked_again:
+            raise LoopError("the model answered nothing, twice")
+        self.asked_again = True
+        self.messages.append({"role": "user", "content": "Your reply was empty. Please answer."})
+        return False, None
 
 
 class AsyncChat(Chat):

@@ -22,7 +22,6 @@ class Responses:
         self.prompt = prompt
         self.items: list[Any] = [{"role": "user", "content": prompt}]
         self.parent: str | None = None
-        self.asked_again = False
         self.broken = 0
 
     def settings(self) -> dict[str, Any]:
@@ -72,12 +71,7 @@ class Responses:
         raise LoopError(f"the reply was cut: {reply.status}")
 
     def on_empty(self, reply: Any) -> tuple[bool, Any]:
-        if self.asked_again:
-            raise LoopError("the model answered nothing, twice")
-        self.asked_again = True
-        self.keep(reply)
-        self.items = [*self.items, {"role": "user", "content": "Your reply was empty. Please answer."}]
-        return False, None
+        raise LoopError("the model answered nothing")
 
     def on_calls(self, reply: Any, calls: list[Any]) -> tuple[bool, Any]:
         self.keep(reply)
@@ -96,7 +90,9 @@ class Responses:
 
 
 class StreamedResponses(Responses):
-    """The same with streaming; a stream that breaks is asked for again."""
+    """The same with streaming; a stream that breaks is asked for again, and so is, once, an empty reply."""
+
+    asked_again = False
 
     def ask(self) -> Any:
         try:
@@ -114,6 +110,14 @@ class StreamedResponses(Responses):
         if self.broken > 2:
             raise LoopError("the stream broke off, again and again")
         return self.ask()
+
+    def on_empty(self, reply: Any) -> tuple[bool, Any]:
+        if self.asked_again:
+            raise LoopError("the model answered nothing, twice")
+        self.asked_again = True
+        self.keep(reply)
+        self.items = [*self.items, {"role": "user", "content": "Your reply was empty. Please answer."}]
+        return False, None
 
 
 class AsyncResponses(Responses):

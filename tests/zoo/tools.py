@@ -8,10 +8,14 @@ from collections.abc import Callable
 from typing import Any
 
 _runs = itertools.count(1)
+#: Whether the tool fails whenever it runs; an audit makes it fail by itself.
+failing = False
 
 
 def lookup(key: str) -> str:
     """Look a value up."""
+    if failing:
+        raise RuntimeError("lookup is out of order")
     return f"value of {key}, {next(_runs)}"
 
 

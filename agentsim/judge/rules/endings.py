@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agentsim.core.messages import Reply, Text
+from agentsim.core.messages import Reply, ServerCall, Text
+from agentsim.core.wires import ANTHROPIC, CHAT
 from agentsim.judge.case import Case, Exchange
 from agentsim.judge.rules import rule
 
@@ -71,6 +72,7 @@ def _pauses(case: Case) -> int:
     "A refusal is no answer: the caller is told.",
     "Claude stop reasons: refusal; OpenAI: the refusal field is not content",
     "refusal",
+    "refusal_after_text",
 )
 def refusal_is_no_answer(case: Case) -> Iterator[str | None]:
     yield from _no_answer(case, "refusal", "a refusal")
@@ -159,6 +161,40 @@ def empty_reply_ends_or_is_asked_again(case: Case) -> Iterator[str | None]:
             yield f"the run crashed on an empty reply: {case.crash}"
         elif case.finished and case.got is not None:
             yield "the run gave an answer, though the last reply was empty" if case.got == "answer" else None
+
+
+@rule(
+    "After an empty reply the model is not asked the same again: its turn is over, and stays so until something is said.",
+    "Claude stop reasons, empty responses with end_turn: sent again without a change it stays empty; a new user message goes on",
+    "empty_reply",
+    "empty_for_ever",
+)
+def empty_reply_is_not_retried(case: Case) -> Iterator[str | None]:
+    if case.wire != ANTHROPIC:  # the others don't say so, and OpenAI's own Agents SDK asks again
+        return
+    for each in case.exchanges:
+        if not _is_empty(each.reply):
+            continue
+        if each.after is None:
+            if case.finished:
+                yield None
+        else:
+            same = each.after.history == each.history
+            text = f"request {each.after.number} is request {each.number} again, which got an empty reply"
+            yield text if same else None
+
+
+@rule(
+    "A reply that stops for a tool and calls none is no answer: what it was to do is missing.",
+    "An article's measured loops and public bug reports: the turn ends silently (earendil-works/pi#9681, vllm-project/vllm#53255)",
+    "tool_use_without_calls",
+)
+def tool_use_without_calls_is_no_answer(case: Case) -> Iterator[str | None]:
+    last = _last_reply(case)
+    if last is None or last.reply is None or case.wire not in (ANTHROPIC, CHAT):
+        return  # the Responses API has no word for it: there such a reply is a text like any other
+    if not last.calls and not any(isinstance(block, ServerCall) for block in last.reply.blocks):
+        yield from _no_answer(case, "tool_use", "a reply that stopped for a tool and called none")
 
 
 @rule(

@@ -23,10 +23,13 @@ LIMIT = "Function invocation limit reached before a final answer could be produc
 
 
 def client_of(case: Json) -> Any:
-    """The chat client of a wire, with the loop's settings; retries are the provider client's own."""
+    """The chat client of a wire, with the loop's settings; retries are the provider client's own.
+
+    A limit beside `max_iterations` in the settings is one more condition.
+    """
     settings = dict(case["options"].get("function_invocation_configuration", {}))
     if case["limit"] != "default":
-        settings["max_iterations"] = case["limit"]
+        settings["max_iterations"] = min(case["limit"], settings.get("max_iterations", case["limit"]))
     own = {"function_invocation_configuration": settings}
     if case["wire"] == "anthropic-messages":
         provider = AsyncAnthropic(base_url=case["base_url"], api_key=case["api_key"])

@@ -74,13 +74,14 @@ def filter_of(values: list[Any]) -> Callable[..., Any]:
 
 
 def behavior_of(case: Json) -> FunctionChoiceBehavior | None:
-    """The function choice behavior; None where nobody sets it."""
+    """The function choice behavior; None where nobody sets it. A limit beside attempts of its own is one more condition."""
     tree = case["options"].get("function_choice_behavior")
     if case["limit"] == "default" and tree is None:
         return None
     name, given = next(iter(tree.items())) if isinstance(tree, dict) else (tree or "Auto", {})
     if case["limit"] != "default":
-        given = {**given, "maximum_auto_invoke_attempts": case["limit"]}
+        own = given.get("maximum_auto_invoke_attempts", case["limit"])
+        given = {**given, "maximum_auto_invoke_attempts": min(own, case["limit"])}
     made: FunctionChoiceBehavior = getattr(FunctionChoiceBehavior, name)(**given)
     return made
 
