@@ -6,7 +6,7 @@ Nothing but pytest is imported here: what a test needs is imported by the fixtur
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -189,12 +189,28 @@ def sim(request: pytest.FixtureRequest) -> Iterator[Sim]:
         if len(sources) > 1:
             raise pytest.UsageError("several scenarios make several tests, which unittest classes can't; name one")
         source = sources[0]
-    playing = _play(source, request.config, dict(marker.kwargs))
+    playing = _started(source, request.config, dict(marker.kwargs))
     with playing.running() as running:
         request.node.stash[_sim_key] = running
         if request.cls is not None and hasattr(request.instance, "assertEqual"):
             request.instance.sim = running
         yield running
+
+
+def _started(source: Any, config: pytest.Config, settings: dict[str, Any]) -> Sim:
+    """As `_play`; what the test's author got wrong is told without agentsim's own code."""
+    from agentsim.errors import AgentsimError
+
+    __tracebackhide__ = True
+    try:
+        return _play(source, config, settings)
+    except AgentsimError as error:
+        if isinstance(source, Path) and not source.exists():
+            folder = config.rootpath / config.getini("agentsim_scenarios")
+            error.add_note(
+                f"scenarios are looked for in {folder} (the setting agentsim_scenarios, below pytest's rootdir)"
+            )
+        raise error.with_traceback(None) from None
 
 
 def _play(source: Any, config: pytest.Config, settings: dict[str, Any]) -> Sim:
@@ -203,6 +219,7 @@ def _play(source: Any, config: pytest.Config, settings: dict[str, Any]) -> Sim:
     hosts = [*config.getini("agentsim_allow_hosts"), *settings.pop("allow_hosts", ())]
     mode = str(config.getoption("--agentsim-record"))
     prompt = settings.pop("prompt", None)
+    _known(settings, play)
     if mode != "none" and isinstance(source, Path):
         from agentsim.recording import recorded
 
@@ -211,6 +228,19 @@ def _play(source: Any, config: pytest.Config, settings: dict[str, Any]) -> Sim:
         if recording is not None:
             return recording
     return play(_scenario(source), allow_hosts=hosts, **settings)
+
+
+def _known(settings: Iterable[str], play: Callable[..., Any]) -> None:
+    """Fail on a setting of the marker that `play` does not take."""
+    import difflib
+    import inspect
+
+    takes = [*list(inspect.signature(play).parameters)[1:], "prompt"]
+    for name in settings:
+        if name not in takes:
+            near = difflib.get_close_matches(name, takes, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(takes)}"
+            raise pytest.UsageError(f"@pytest.mark.agentsim has no setting {name!r}; {hint}")
 
 
 @pytest.fixture
@@ -295,10 +325,11 @@ class _Reporter:
 
 
 def _told(playing: Sim) -> str:
+    from agentsim.report.plain import line
     from agentsim.report.transcript import transcript_lines
 
     lines = [f"scenario: {playing.scenario.name}", *transcript_lines(playing.transcript, full=True)]
-    return "\n".join([*lines, *_misfit(playing)])
+    return "\n".join(map(line, [*lines, *_misfit(playing)]))
 
 
 def _misfit(playing: Sim) -> Iterator[str]:

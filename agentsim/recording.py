@@ -20,10 +20,12 @@ from agentsim.http.codecs import HOSTS, codec_of
 from agentsim.http.environment import KEYS
 from agentsim.http.provider import Settings
 from agentsim.http.reading import read
-from agentsim.scenario.dump import dumps
-from agentsim.scenario.load import load
+from agentsim.scenario.dump import dumps, to_data
+from agentsim.scenario.load import from_data, load
 from agentsim.scenario.model import UNREADABLE, Entry, Scenario, ScriptedFault, ScriptedReply
 from agentsim.session import Sim
+from agentsim.store.httplog import keys_of
+from agentsim.store.secrets import Secrets, secret_values
 from agentsim.wire.base import HttpRequest, HttpResponse, Offer, decoded
 
 #: Headers that are the connection's own, and encodings that would have to be undone.
@@ -61,6 +63,7 @@ class Recorder(Sim):
         self.offers: dict[str, Offer] = {}
         self.results: dict[str, list[object]] = {}
         self.first = ""
+        self.keys: list[str] = []
         self._names: dict[str, str] = {}
 
     def answer(self, request: HttpRequest) -> HttpResponse:
@@ -73,6 +76,7 @@ class Recorder(Sim):
         return response
 
     def _keep(self, request: HttpRequest, response: HttpResponse) -> None:
+        self.keys += keys_of(request.headers)
         found, reading = codec_of(request), read(request)
         assert found is not None
         assert reading is not None
@@ -99,7 +103,12 @@ class Recorder(Sim):
         self._raise_harness_error(None)
         if self.entries:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.path.write_text(dumps(self.written()), "utf-8")
+            self.path.write_text(dumps(self._without_secrets(self.written())), "utf-8")
+
+    def _without_secrets(self, scenario: Scenario) -> Scenario:
+        """The scenario as it may be written: nothing in it that was a key of a request or of the environment."""
+        secrets = Secrets([*secret_values(os.environ), *self.keys])
+        return from_data(secrets.in_value(to_data(scenario)), scenario.name)
 
     def written(self) -> Scenario:
         """The scenario as it is now."""

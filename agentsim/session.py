@@ -361,8 +361,17 @@ class Sim:
         unused = self.unused_replies
         if unused and not self.scenario.unused_replies_allowed:
             what = "1 reply was" if unused == 1 else f"{unused} replies were"
-            where = f"; {self._provider.missing}" if isinstance(self._provider, Replayer) else ""
-            raise ScriptUnfinished(f"{what} never asked for, of scenario {self.scenario.name!r}{where}")
+            raise ScriptUnfinished(f"{what} never asked for, of scenario {self.scenario.name!r}{self._where()}")
+
+    def _where(self) -> str:
+        """Where the script stands, and what could be the reason."""
+        if isinstance(self._provider, Replayer):
+            return f"; {self._provider.missing}"
+        if not self.called:
+            return "; no request came: was the agent called, in this process, by a client on httpx, httpx2 or aiohttp?"
+        at = self._provider.player.next_unused
+        where = f"; the next is replies[{at}]" if at < len(self.scenario.script) else ""
+        return f"{where} (`unused_replies: allow` in the scenario permits it)"
 
     def explain(self, error: Exception) -> None:
         """The code under test threw: note it, and say what the client may have swallowed.

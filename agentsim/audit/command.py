@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
+import secrets
 import subprocess
 import tempfile
 import threading
@@ -13,16 +12,16 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import IO
 
+from agentsim.audit.ending import MARK, end_all
 from agentsim.audit.played import Options, Played, judged
 from agentsim.errors import AgentsimError, UsageError
 from agentsim.http.provider import Settings
 from agentsim.judge.case import Got
 from agentsim.judge.outcome import crash_in
+from agentsim.limits import limit
 from agentsim.scenario.model import Scenario
 from agentsim.session import Sim
 
-#: A command that prints more than this is stopped.
-MOST_OUTPUT = 32 * 1024 * 1024
 PROMPT = "{prompt}"
 
 
@@ -66,7 +65,9 @@ class _Process:
         asked = folder / "in"
         asked.write_text(prompt + "\n", "utf-8")
         with self.out.open("wb") as out, self.err.open("wb") as err, asked.open("rb") as given:
-            self.process = self._start(words, {**sim.environment, "AGENTSIM_PROMPT": prompt}, out, err, given)
+            self._mark = secrets.token_hex(8)
+            environment = {**sim.environment, "AGENTSIM_PROMPT": prompt, MARK: self._mark}
+            self.process = self._start(words, environment, out, err, given)
 
     def _start(
         self, words: list[str], environment: dict[str, str], out: IO[bytes], err: IO[bytes], given: IO[bytes]
@@ -78,23 +79,22 @@ class _Process:
 
     def wait(self, deadline: float, flood: threading.Event, most: int) -> str | None:
         """Wait for its end, at most until the deadline; why it was stopped, or None."""
-        end = time.monotonic() + deadline
+        end, printed = time.monotonic() + deadline, limit("audit_output_bytes")
         try:
             while self.process.poll() is None:
                 if flood.wait(0.005):
                     return f"{most} model requests and no end"
                 if time.monotonic() > end:
                     return f"no end after {deadline:g} seconds"
-                if self.out.stat().st_size > MOST_OUTPUT or self.err.stat().st_size > MOST_OUTPUT:
-                    return f"more than {MOST_OUTPUT >> 20} MB of output and no end"
+                if max(self.out.stat().st_size, self.err.stat().st_size) > printed:
+                    return f"more than {printed >> 20} MB of output and no end"
             return None
         finally:
             self._kill()
 
     def _kill(self) -> None:
         """End it and everything that it started."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, signal.SIGKILL)
+        end_all(self.process.pid, self._mark)
         self.process.wait()
 
     def outcome(self) -> tuple[Got, str | None]:

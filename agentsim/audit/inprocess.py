@@ -8,7 +8,7 @@ import importlib
 import importlib.util
 import json
 import os
-import signal
+import secrets
 import sys
 import tempfile
 import threading
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from agentsim.audit.calling import call_agent, load_object
+from agentsim.audit.ending import MARK, end_all
 from agentsim.audit.played import Options, Played, from_data, judged
 from agentsim.audit.watching import Watch
 from agentsim.errors import AgentsimError
@@ -66,13 +67,14 @@ def play_in_process(target: Target, scenario: Scenario, options: Options, *, fai
         failing: whether the target's tools are made to fail.
     """
     with tempfile.TemporaryDirectory(prefix="agentsim-") as folder:
-        out = Path(folder) / "played.json"
+        out, mark = Path(folder) / "played.json", secrets.token_hex(8)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # of forking beside other threads: the child needs none
             child = os.fork()
         if child == 0:
+            os.environ[MARK] = mark
             _child(target, scenario, options, failing, out)
-        played = _wait(child, options.deadline + GRACE, out)
+        played = _wait(child, mark, options.deadline + GRACE, out)
         _import_too(out.parent / "modules", target.folder)
         return played
 
@@ -93,7 +95,7 @@ def _import_too(file: Path, folder: str) -> None:
     gc.freeze()  # a collection in a child must not touch, and so copy, what is the parent's
 
 
-def _wait(child: int, seconds: float, out: Path) -> Played:
+def _wait(child: int, mark: str, seconds: float, out: Path) -> Played:
     """Wait for a process, and end it and all that it started."""
     end = time.monotonic() + seconds
     late = False
@@ -101,22 +103,17 @@ def _wait(child: int, seconds: float, out: Path) -> Played:
     while os.waitpid(child, os.WNOHANG)[0] == 0:
         if time.monotonic() > end:
             late = True
-            _kill(child)
+            end_all(child, mark)
             os.waitpid(child, 0)
             break
         time.sleep(pause)
         pause = min(pause * 1.5, 0.02)
-    _kill(child)
+    end_all(child, mark)
     try:
         return from_data(json.loads(out.read_text("utf-8")))
     except (OSError, ValueError):
         what = "hung and had to be killed" if late else "ended its own process"
         return Played(requests=1, broke=f"the target {what}")
-
-
-def _kill(group: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, signal.SIGKILL)
 
 
 # --- in the child ----------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 from agentsim.core.transcript import Transcript
 from agentsim.judge.rules import FAILED, NOT_APPLICABLE, PASSED, Rule
+from agentsim.report.plain import plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ class Report:
         cases = [row for row in self.rows if row.result != NOT_APPLICABLE or self._provokes(row)]
         suite = ElementTree.Element(
             "testsuite",
-            name=f"agentsim audit {self.target}",
+            name=plain(f"agentsim audit {self.target}"),
             tests=str(len(cases)),
             failures=str(sum(row.result == FAILED for row in cases)),
             skipped=str(sum(row.result == NOT_APPLICABLE for row in cases)),
@@ -113,14 +114,15 @@ class Report:
         for row in cases:
             case = ElementTree.SubElement(suite, "testcase", classname=row.rule, name=row.scenario)
             if row.result == FAILED:
-                failure = ElementTree.SubElement(case, "failure", message=row.detail)
-                failure.text = "\n".join(row.transcript)
+                failure = ElementTree.SubElement(case, "failure", message=plain(row.detail))
+                failure.text = plain("\n".join(row.transcript))
             elif row.result == NOT_APPLICABLE:
-                ElementTree.SubElement(case, "skipped", message=row.detail or "not applicable")
+                ElementTree.SubElement(case, "skipped", message=plain(row.detail) or "not applicable")
         root = ElementTree.Element("testsuites")
         root.append(suite)
         ElementTree.indent(root)
-        return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+        text: bytes = ElementTree.tostring(root, "us-ascii", xml_declaration=False)
+        return f'<?xml version="1.0" encoding="utf-8"?>\n{text.decode("ascii")}\n'
 
     def _provokes(self, row: Row) -> bool:
         return any(rule.name == row.rule and row.scenario in rule.scenarios for rule in self.rules)

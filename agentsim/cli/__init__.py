@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import sys
 from typing import Any
 
@@ -67,6 +68,9 @@ def group() -> None:
 
 def main() -> None:
     """Run the command line; every error of agentsim's own is a message and exit status 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what the locale can't say is escaped: no text ends a command
+            stream.reconfigure(errors="backslashreplace")
     try:
         # Without standalone mode click hands an Exit's code over as the result.
         status = group(standalone_mode=False)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from agentsim.cli.common import LIMIT, echo_json, html_option, write_page
+from agentsim.cli.common import LIMIT, echo_json, html_option, show_lines, write_page
 
 
 def _progress(stem: str, number: int, count: int) -> None:
@@ -86,7 +86,7 @@ def command(
     elif format_ == "junit":
         click.echo(report.junit(), nl=False)
     elif format_ != "html":
-        click.echo("\n".join(report.lines()))
+        show_lines(report.lines())
     if [rule for rule in report.failed if not fail_on or rule in fail_on]:
         ctx.exit(1)
 

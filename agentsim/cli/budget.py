@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agentsim.cli.common import (
-    console,
     echo_json,
     format_option,
     html_option,
     option_trees,
     options_option,
     set_option,
+    show,
+    show_lines,
     write_page,
 )
 from agentsim.errors import UsageError
@@ -78,10 +79,8 @@ def command(
     elif format_ == "json":
         echo_json(found.to_dicts())
     else:
-        console().print(found)
-        for need in found.needs:
-            if need.formula:
-                click.echo(f"{need.style.name}: {need.formula}")
+        show(found)
+        show_lines(f"{need.style.name}: {need.formula}" for need in found.needs if need.formula)
 
 
 def _worked_out(

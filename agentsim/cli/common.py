@@ -91,8 +91,12 @@ def scenarios_of(paths: Iterable[str]) -> list[Scenario]:
 
 
 def echo_json(value: Any, *, err: bool = False) -> None:
-    """Print a JSON value, the same bytes for the same value; `err`: where standard output is another's."""
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2, sort_keys=False), err=err)
+    """Print a JSON value, the same bytes for the same value; `err`: where standard output is another's.
+
+    An output that can't say every character is written in ASCII, which JSON can always be.
+    """
+    encoding = ((sys.stderr if err else sys.stdout).encoding or "").lower().replace("-", "")
+    click.echo(json.dumps(value, ensure_ascii=encoding != "utf8", indent=2, sort_keys=False), err=err)
 
 
 def write_page(path: str | None, format_: str, page: Callable[[], str]) -> bool:
@@ -121,9 +125,25 @@ def console() -> Console:
     """Where text goes: a terminal as wide as it is, a pipe wide enough for every column."""
     from rich.console import Console
 
-    from agentsim.report.table import WIDE
+    from agentsim.report.columns import UNLIMITED
 
-    return Console() if sys.stdout.isatty() else Console(width=WIDE, color_system=None, highlight=False)
+    return Console() if sys.stdout.isatty() else Console(width=UNLIMITED, color_system=None, highlight=False)
+
+
+def show(printed: Any) -> None:
+    """Print what prints itself as a table."""
+    from agentsim.report.columns import show as show_at
+
+    show_at(printed, console())
+
+
+def show_lines(lines: Iterable[str]) -> None:
+    """Print lines of a transcript: nothing that a stranger wrote steers the terminal or forges a line."""
+    from agentsim.report.plain import line
+
+    text = "\n".join(map(line, lines))
+    if text:
+        console().print(text, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
 def option_trees(sets: Iterable[str], options_file: str | None, styles: Iterable[str]) -> dict[str, dict[str, Any]]:

@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from agentsim.cli.common import (
-    console,
     echo_json,
     format_option,
     html_option,
@@ -17,6 +16,7 @@ from agentsim.cli.common import (
     options_option,
     scenarios_of,
     set_option,
+    show,
     wire_options,
     write_page,
 )
@@ -71,7 +71,7 @@ def command(
     elif format_ == "json":
         echo_json(found.to_list())
     else:
-        found.print(console())
+        show(found)
     if fail_on == "silent" and any(row.silent for row in rows):
         raise click.exceptions.Exit(1)
 

@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from agentsim.cli.common import (
-    console,
     echo_json,
     format_option,
     html_option,
@@ -17,6 +16,7 @@ from agentsim.cli.common import (
     options_option,
     scenarios_of,
     set_option,
+    show_lines,
     wire_options,
     write_page,
 )
@@ -52,7 +52,7 @@ def command(
     """
     from agentsim.api import run
     from agentsim.judge.expect import unmet
-    from agentsim.report.transcript import print_result
+    from agentsim.report.transcript import result_lines
 
     scenario = scenarios_of([file])[0]
     trees = option_trees(sets, options_file, [style])
@@ -62,7 +62,7 @@ def command(
     elif format_ == "json":
         echo_json(result.to_dict(full_requests=requests == "full"))
     else:
-        print_result(result, console(), full=requests == "full")
+        show_lines(result_lines(result, full=requests == "full"))
     if result.ended == "cannot_express":
         click.echo(f"agentsim: {(result.error or {})['message']}", err=True)
         raise click.exceptions.Exit(2)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from agentsim.cli.common import console, echo_json, format_option, html_option, write_page
+from agentsim.cli.common import echo_json, format_option, html_option, show_lines, write_page
 
 
 @click.command("show")
@@ -24,7 +24,7 @@ def command(file: str, html: str | None, format_: str) -> None:
     elif format_ == "json":
         echo_json(facts_of(found))
     else:
-        console().print("\n".join(lines_of(found)), markup=False, highlight=False, soft_wrap=True)
+        show_lines(lines_of(found))
 
 
 def _page(found: Any, file: str) -> str:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentsim.cli.common import console, echo_json, format_option
+from agentsim.cli.common import echo_json, format_option, show, show_lines
 from agentsim.report.proofs import proofs
+
+if TYPE_CHECKING:
+    from agentsim.report.columns import Column
 
 
 @click.command("styles")
@@ -16,15 +20,16 @@ from agentsim.report.proofs import proofs
 @format_option
 def command(name: str | None, format_: str) -> None:
     """The vocabulary of every SDK's loop; with NAME (a style or an SDK) also options, claims and sources."""
+    from agentsim.report.columns import Listing
     from agentsim.styles import select
 
     chosen = select([name] if name else [])
     if format_ == "json":
         echo_json([style_data(style) for style in chosen])
     elif name:
-        console().print("\n\n".join("\n".join(_lines(style)) for style in chosen), markup=False, soft_wrap=True)
+        show_lines(line for style in chosen for line in (*_lines(style), ""))
     else:
-        console().print(_table(chosen))
+        show(Listing(_columns(chosen)))
 
 
 def style_data(style: Any) -> dict[str, Any]:
@@ -52,6 +57,8 @@ def style_data(style: Any) -> dict[str, Any]:
 
 def _lines(style: Any) -> list[str]:
     streams = {None: "the caller's choice", True: "always", False: "never"}[style.streams]
+    if style.streams_on:
+        streams += f", but always on {', '.join(style.streams_on)}"
     default = "none" if style.default is None else f"{style.default:g}"
     lines = [
         f"{style.name}",
@@ -79,27 +86,23 @@ def _proved(style: Any) -> str:
     return "" if proof is None else f" ({proof})"
 
 
-def _table(styles: list[Any]) -> Any:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
+def _columns(styles: list[Any]) -> list[Column]:
+    """The longest columns are the first to go where there is no room."""
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    headers = (
-        "style",
-        "unit",
-        "knob",
-        "default",
-        "check",
-        "the caller gets at the limit",
-        "says it is done by",
-        "proved on",
-    )
-    for header in headers:
-        table.add_column(header, no_wrap=header == "style")
-    for style in styles:
-        default = "none" if style.default is None else f"{style.default:g}"
-        proved = style.sdk + _proved(style)
-        cells = [style.name, style.unit, style.knob, default, style.checks, style.at_limit, style.signal, proved]
-        table.add_row(*map(Text, cells))
-    return table
+    from agentsim.report.columns import Column
+
+    def column(
+        header: str, text: Callable[[Any], str], rank: int = 0, *, right: bool = False, wraps: bool = False
+    ) -> Column:
+        return Column(header, tuple(map(text, styles)), right, rank, wraps=wraps)
+
+    return [
+        column("style", lambda style: style.name),
+        column("unit", lambda style: style.unit),
+        column("knob", lambda style: style.knob, 1, wraps=True),
+        column("default", lambda style: "none" if style.default is None else f"{style.default:g}", right=True),
+        column("check", lambda style: style.checks, 3, wraps=True),
+        column("the caller gets at the limit", lambda style: style.at_limit, 2, wraps=True),
+        column("says it is done by", lambda style: style.signal, 4, wraps=True),
+        column("proved on", lambda style: style.sdk + _proved(style), 5, wraps=True),
+    ]

@@ -23,6 +23,7 @@ class CallModel:
         deadline: the caller's timer goes off after so many seconds; None: never.
         thread: which conversation `kept` speaks of; 0 is the main one, a subagent's has a number of its own.
         whole: asks for the reply in one piece, also where the loop streams.
+        same: the reply to the request before answers this one too: a text protocol asks twice for what a model says once.
     """
 
     kept: int
@@ -34,6 +35,7 @@ class CallModel:
     deadline: float | None = None
     thread: int = 0
     whole: bool = False
+    same: bool = False
 
 
 @value

@@ -3,7 +3,7 @@
 A style's loop is a generator, which reads as the SDK's own algorithm but can be neither copied nor stored. `State` makes a
 value of it: it keeps the events so far, and the generator that stands at its end. Advancing the newest state sends the
 generator one event; advancing an older one replays its events into a new generator. So any prefix can be replayed or
-branched, and a straight run costs one `send` an event.
+branched, and a straight run costs one `send` an event. Drivers only go forward, so `begin` gives them the generator itself.
 """
 
 from __future__ import annotations
@@ -68,10 +68,18 @@ class State:
         return state._take()
 
 
+def begin(setup: Setup) -> tuple[Run, Generator[Action, Event, Outcome]]:
+    """A run for who only goes forward and answers each action with its event: the workbench and the generator.
+
+    A `State` would be made for every event, for going back to.
+    """
+    run = Run(setup)
+    return run, _whole_run(run)
+
+
 def start(setup: Setup) -> State:
     """The state before anything happened; its `action` is the first thing that the loop wants."""
-    run = Run(setup)
-    loop = _whole_run(run)
+    run, loop = begin(setup)
     return State(setup, None, (run, loop), _next(loop, None))
 
 

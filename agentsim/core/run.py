@@ -250,16 +250,17 @@ class Run:
 
     # -- the model ----------------------------------------------------------------------------------------------
 
-    def request(self, after: float = 0.0, deadline: float | None = None, whole: bool = False) -> CallModel:
+    def request(
+        self, after: float = 0.0, deadline: float | None = None, whole: bool = False, same: bool = False
+    ) -> CallModel:
         """The next request: what is new since the one before."""
         kept, self._sent = self._sent, len(self.history)
         self.requests += 1
-        new = tuple(self.history[kept:])
-        name = self.agent.name or None
-        return CallModel(kept, new, after, name, self.offered, self.output_tool, deadline, self.thread, whole)
+        new, name = tuple(self.history[kept:]), self.agent.name or None
+        return CallModel(kept, new, after, name, self.offered, self.output_tool, deadline, self.thread, whole, same)
 
     def call(
-        self, retry: Retry = NO_RETRY, *, deadline: float | None = None, whole: bool = False
+        self, retry: Retry = NO_RETRY, *, deadline: float | None = None, whole: bool = False, same: bool = False
     ) -> Generator[Action, Event, Seen | Failed]:
         """Call the model, with the client's retries.
 
@@ -267,12 +268,13 @@ class Run:
             retry: which faults are sent again.
             deadline: clock time at which the caller's timer goes off.
             whole: ask for the reply in one piece, also where the loop streams.
+            same: see CallModel.
         Returns:
             The reply as this wire's client sees it, or Failed.
         """
         attempts, after = 0, 0.0
         while True:
-            event = yield self.request(after, None if deadline is None else deadline - self.ledger.clock, whole)
+            event = yield self.request(after, None if deadline is None else deadline - self.ledger.clock, whole, same)
             attempts += 1
             if type(event) is ModelReplied:
                 self.ledger.clock += after + event.seconds

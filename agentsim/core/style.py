@@ -66,6 +66,7 @@ class Style:
         signal: how the SDK itself says that it finished, in words; "" where it has no signal.
         wires: provider formats that it speaks, preferred first.
         streams: True or False where it always or never calls the model with streaming; None is the caller's choice.
+        streams_on: wires on which it streams whatever is asked for, because the SDK's model of that provider does.
         read_limit: what the SDK makes of the knob's value: a number, None (never fires) or Refused.
         options: names of the options that it takes, with a word about each.
         configure: checks an option tree and makes of it what the loop reads; raises ValueError with a sentence.
@@ -87,6 +88,7 @@ class Style:
     signal: str = ""
     wires: tuple[str, ...] = (ANTHROPIC,)
     streams: bool | None = None
+    streams_on: tuple[str, ...] = ()
     read_limit: Callable[[Any], float | Refused | None] = any_number
     options: Mapping[str, str] = field(default_factory=dict)
     configure: Callable[[Mapping[str, Any]], Any] | None = None

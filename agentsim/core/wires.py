@@ -7,6 +7,7 @@ arguments are no JSON object arrives, when it is not streamed, as `{}`; streamed
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from agentsim.core.events import Fault
@@ -102,11 +103,18 @@ class Seen:
         return tuple(b for b in self.reply.blocks if type(b) is ServerCall and b.id not in done)
 
 
-_decode = json.JSONDecoder().decode
+_decoder = json.JSONDecoder()
+_decode, _decode_tight = _decoder.decode, _decoder.raw_decode
 
 
 def parse(raw: str) -> tuple[Any, bool]:
     """Arguments' text as a JSON value, and whether it is broken."""
+    try:
+        value, end = _decode_tight(raw)  # half of `decode` is the white space around a value, and most have none
+        if end == len(raw):
+            return value, False
+    except (ValueError, RecursionError):
+        pass
     try:
         return _decode(raw), False
     except (ValueError, RecursionError):
@@ -129,21 +137,29 @@ def see(reply: Reply, wire: str, streamed: bool) -> Seen:
         wire: one of WIRES.
         streamed: whether the request asked for a stream.
     """
-    calls = tuple([_seen_call(b, wire, streamed) for b in reply.blocks if type(b) is ToolCall])
+    text, refusals, calls, changed = "", None, list[SeenCall](), False
+    for block in reply.blocks:
+        kind = type(block)
+        if kind is ToolCall:
+            call = _seen_call(block, wire, streamed)  # type: ignore[arg-type]
+            changed = changed or call.raw is not block.arguments  # type: ignore[union-attr]
+            calls.append(call)
+        elif kind is Text:
+            text += block.text  # type: ignore[union-attr]
+        elif kind is Refusal:
+            refusals = (refusals or "") + block.text  # type: ignore[union-attr]
+    refusal = None
     if wire == ANTHROPIC:
-        text, refusal = reply.text, None
-        if any(type(b) is Refusal for b in reply.blocks):
-            reply = _refusals_as_text(reply)
-        if calls and not streamed and any([call.raw == "{}" for call in calls]):
+        if refusals is not None:
+            text, reply = reply.text, _refusals_as_text(reply)
+        if changed:
             reply = _with_arrived_arguments(reply, calls)
     else:
-        text = "".join(b.text for b in reply.blocks if type(b) is Text)
-        refusals = [b.text for b in reply.blocks if type(b) is Refusal]
-        refusal = "".join(refusals) if refusals else None
-        if refusal is None and reply.stop_reason == "refusal" and text:
+        refusal = refusals
+        if refusal is None and text and reply.stop_reason == "refusal":
             # `text` beside a refusal's stop reason is the refusal: OpenAI has no other place for it.
             text, refusal = "", text
-    return Seen(reply, wire, streamed, text, refusal, calls, reply.stop_reason, word_of(reply, wire))
+    return Seen(reply, wire, streamed, text, refusal, tuple(calls), reply.stop_reason, word_of(reply, wire))
 
 
 def _refusals_as_text(reply: Reply) -> Reply:
@@ -154,7 +170,8 @@ def _refusals_as_text(reply: Reply) -> Reply:
     return Reply(blocks, reply.stop_reason, reply.usage)
 
 
-def _with_arrived_arguments(reply: Reply, calls: tuple[SeenCall, ...]) -> Reply:
+def _with_arrived_arguments(reply: Reply, calls: Sequence[SeenCall]) -> Reply:
+    """The reply with the arguments as they arrived."""
     blocks, arrived = list(reply.blocks), iter(calls)
     for i, block in enumerate(blocks):
         if type(block) is ToolCall:

@@ -6,15 +6,12 @@ import inspect
 from collections.abc import Awaitable
 from typing import Any
 
-from agentsim.core.actions import CallModel, Finish, RunTools, ToRun
-from agentsim.core.events import Aborted, Event, ModelRequested, RunFinished, RunStarted, Unbounded
-from agentsim.core.loop import State, advance, start
-from agentsim.core.run import Setup
+from agentsim.core.actions import Action, CallModel, RunTools, ToRun, Wait
+from agentsim.core.events import Aborted, Event, ModelRequested, Outcome, RunFinished, RunStarted, Unbounded
+from agentsim.core.loop import begin
+from agentsim.core.run import Run, Setup
 from agentsim.core.transcript import Transcript
 from agentsim.drive.world import Output, World
-
-#: Answers that say that the request never went out.
-NOT_SENT = (Unbounded, Aborted)
 
 
 def drive(setup: Setup, world: World) -> Transcript:
@@ -26,38 +23,43 @@ def drive(setup: Setup, world: World) -> Transcript:
     Returns:
         All events of the run.
     """
-    state = start(setup)
+    run, loop = begin(setup)
     events: list[Event] = [_started(setup)]
-    while not isinstance(action := state.action, Finish):
-        if isinstance(action, CallModel):
-            event = world.reply(action)
-            if type(event) not in NOT_SENT:
-                events.append(ModelRequested(action.kept, action.new, action.agent, action.offered, action.thread))
-        elif isinstance(action, RunTools):
-            event = world.run_tools(action)
-        else:
-            event = world.wait(action)
+    event: Event | None = None
+    while True:
+        try:
+            action = loop.send(event)  # type: ignore[arg-type]
+        except StopIteration as stop:
+            return _finished(events, run, stop.value, world)
+        event = world.run_tools(action) if type(action) is RunTools else _without_tools(action, world, events)
         events.append(event)
-        state = advance(state, event)
-    return _finished(events, state, action, world)
 
 
 async def adrive(setup: Setup, world: World) -> Transcript:
     """The same, awaiting tools that are coroutine functions; a round's calls then overlap as the SDK lets them."""
-    state = start(setup)
+    run, loop = begin(setup)
     events: list[Event] = [_started(setup)]
-    while not isinstance(action := state.action, Finish):
-        if isinstance(action, CallModel):
-            event = world.reply(action)
-            if type(event) not in NOT_SENT:
-                events.append(ModelRequested(action.kept, action.new, action.agent, action.offered, action.thread))
-        elif isinstance(action, RunTools):
-            event = await _run_tools(action, world)
-        else:
-            event = world.wait(action)
+    event: Event | None = None
+    while True:
+        try:
+            action = loop.send(event)  # type: ignore[arg-type]
+        except StopIteration as stop:
+            return _finished(events, run, stop.value, world)
+        event = await _run_tools(action, world) if type(action) is RunTools else _without_tools(action, world, events)
         events.append(event)
-        state = advance(state, event)
-    return _finished(events, state, action, world)
+
+
+def _without_tools(action: Action, world: World, events: list[Event]) -> Event:
+    """Carry out what needs no tools; a request is an event of its own, where it went out."""
+    if type(action) is CallModel:
+        event = world.reply(action)
+        kind = type(event)
+        if kind is not Unbounded and kind is not Aborted:
+            events.append(ModelRequested(action.kept, action.new, action.agent, action.offered, action.thread))
+        return event
+    if type(action) is Wait:
+        return world.wait(action)
+    raise TypeError(f"a loop can't ask for {type(action).__name__}")
 
 
 async def _run_tools(action: RunTools, world: World) -> Event:
@@ -94,6 +96,6 @@ def _started(setup: Setup) -> Event:
     return RunStarted(prompt, setup.messages, setup.style.name, setup.limit)
 
 
-def _finished(events: list[Event], state: State, action: Finish, world: World) -> Transcript:
-    events.append(RunFinished(action.outcome, state.count, round(world.now, 9)))
+def _finished(events: list[Event], run: Run, outcome: Outcome, world: World) -> Transcript:
+    events.append(RunFinished(outcome, run.total + run.count, round(world.now, 9)))
     return Transcript(events)

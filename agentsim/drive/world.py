@@ -21,7 +21,7 @@ from agentsim.core.events import (
 )
 from agentsim.core.messages import Message, Reply
 from agentsim.drive.clock import Arrival, arrival, schedule
-from agentsim.scenario.model import FOREVER, Scenario, seen_instead
+from agentsim.scenario.model import FOREVER, INSTANT, Scenario, ScriptedReply, seen_instead
 from agentsim.scenario.play import Played, Player, RequestView, ToolScripts
 
 #: Under a limit that does fire, an endless script is still given up after so many requests: nobody waits for more.
@@ -61,10 +61,12 @@ class World:
         self.requests = 0
         self._streamed = streamed
         self._patience = PATIENCE if bounded else max_calls
-        self._arrival = Arrival(0.0)
+        self._arrival = AT_ONCE
         #: nobody gives up while tools run, so a round that takes no time needs no schedule.
         self._timeless = scenario.abort is None
-        self._conversation = _Conversation(scenario)
+        self._looked_at = _looks_at_requests(scenario)
+        self._threads: dict[int, list[Message]] = {}
+        self._played: Played | None = None
 
     def reply(self, action: CallModel) -> Event:
         """The event that answers a model request."""
@@ -72,12 +74,18 @@ class World:
         if abort is not None and abort.before_reply == self.requests + 1:
             return Aborted()
         self.now += action.after
-        played = self.player.next_entry(action.agent, self._conversation.view(action))
+        if not action.same:
+            self._played = self.player.next_entry(action.agent, self._view(action) if self._looked_at else None)
+        played = self._played
         if played is None:
             return OutOfScript(action.agent)
-        if played.repeat == FOREVER and self.requests >= self._patience:
+        entry = played.entry
+        if entry.repeat == FOREVER and self.requests >= self._patience:
             return Unbounded()
         self.requests += 1
+        if entry.pace is INSTANT and entry.chaos is None and played.reply is not None:
+            self._arrival = AT_ONCE
+            return ModelReplied(played.reply)
         return self._answer(played, action.deadline, self._streamed and not action.whole)
 
     def _answer(self, played: Played, deadline: float | None, streamed: bool) -> Event:
@@ -106,6 +114,12 @@ class World:
         assert reply is not None
         return ModelReplied(reply, self._arrival.seconds)
 
+    def _view(self, action: CallModel) -> RequestView:
+        """The request as conditions see it."""
+        messages = self._threads.setdefault(action.thread, [])
+        messages[action.kept :] = action.new
+        return RequestView(messages, action.offered, output_tool=action.output_tool)
+
     def wait(self, action: Wait) -> Event:
         """Let virtual time pass."""
         self.now += action.seconds
@@ -119,12 +133,16 @@ class World:
 
     def settle(self, action: RunTools, outputs: Sequence[Output]) -> Event:
         """The event of a round whose calls gave `outputs`."""
-        if self._timeless and not any([output.seconds for output in outputs]):
-            at_once = [
-                ToolRun(call.call_id, call.name, call.input, output.value, output.is_error, output.raised)
-                for call, output in zip(action.calls, outputs, strict=True)
-            ]
-            return ToolsRan(tuple(at_once))
+        if self._timeless:
+            at_once = []
+            for call, output in zip(action.calls, outputs, strict=True):
+                if output.seconds:
+                    break
+                at_once.append(
+                    ToolRun(call.call_id, call.name, call.input, output.value, output.is_error, output.raised)
+                )
+            else:
+                return ToolsRan(tuple(at_once))
         ready, ended = None, 0.0
         if action.eager:
             ended = self._arrival.seconds
@@ -150,18 +168,14 @@ class World:
             return Aborted(runs, seconds)
         return ToolsRan(runs, seconds)
 
-    def scripted(self, call: ToRun, agent: str | None = None) -> Output:
-        """What the scenario says that this run gives."""
-        outcome, seconds = self.tools.outcome(call.name, call.input, agent)
-        return Output(outcome.value, outcome.kind != "returns", outcome.kind == "raises", seconds)
-
     def run(self, call: ToRun, agent: str | None) -> Output:
         """One run: a result that the loop made itself, a plain function's, or the scenario's."""
         if call.given is not None:
             return Output(call.given.output, call.given.is_error, False, call.given.seconds)
-        function = self.functions.get(call.name)
+        function = self.functions.get(call.name) if self.functions else None
         if function is None:
-            return self.scripted(call, agent)
+            outcome, seconds = self.tools.outcome(call.name, call.input, agent)
+            return Output(outcome.value, outcome.kind != "returns", outcome.kind == "raises", seconds)
         try:
             return Output(function(**call.input))
         except Exception as error:
@@ -185,25 +199,15 @@ def _in_time(output: Output, timeout: float | None) -> Output:
     return Output(None, True, False, timeout, timed_out=True)
 
 
-class _Conversation:
-    """The request's text, for the few scripts whose replies look at it; costs nothing where none does."""
-
-    def __init__(self, scenario: Scenario) -> None:
-        scripts = [scenario.script, *(agent.script for agent in scenario.agents.values())]
-        self._looked_at = any(
-            entry.when is not None
-            or entry.request is not None
-            or getattr(entry, "extras", ())
-            or getattr(entry, "handoff", ())
-            for script in scripts
-            for entry in script
-        )
-        self._threads: dict[int, list[Message]] = {}
-
-    def view(self, action: CallModel) -> RequestView | None:
-        """The request as conditions see it; None where no entry looks at it."""
-        if not self._looked_at:
-            return None
-        messages = self._threads.setdefault(action.thread, [])
-        messages[action.kept :] = action.new
-        return RequestView(messages, action.offered, output_tool=action.output_tool)
+def _looks_at_requests(scenario: Scenario) -> bool:
+    """Whether some entry needs to see the request that it answers; where none does, none is shown to the script."""
+    scripts = [scenario.script]
+    if scenario.agents:
+        scripts += [agent.script for agent in scenario.agents.values()]
+    for script in scripts:
+        for entry in script:
+            if entry.when is not None or entry.request is not None or entry.extras:
+                return True
+            if type(entry) is ScriptedReply and entry.handoff:
+                return True
+    return False

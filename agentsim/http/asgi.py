@@ -1,4 +1,4 @@
-"""An Endpoint as an ASGI application. An unpaced stream is rendered once and written in one go."""
+"""What an ASGI application of ours is made of: it waits for other servers, which an Endpoint never does."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ import struct
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from agentsim.http.codecs import likely_codec
-from agentsim.http.provider import Endpoint
-from agentsim.http.reading import LARGEST_BODY
-from agentsim.wire.base import Complaint, HttpRequest, HttpResponse
+from agentsim.limits import limit
+from agentsim.wire.base import HttpResponse
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -20,34 +18,9 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 #: Closing a socket with this option set sends a reset.
 _LINGER = struct.pack("ii", 1, 0)
 
-TOO_LARGE = Complaint("body_is_small_enough", "Request exceeds the maximum size", 413, "request_too_large")
-
 
 class Hung(Exception):
     """The connection is to go away in the middle of an answer, as the scenario says."""
-
-
-def application(endpoint: Endpoint) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
-    """The ASGI application that answers with `endpoint`."""
-
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await lifespan(receive, send)
-            return
-        if scope["type"] != "http":
-            raise Hung("only HTTP is answered")
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        query = scope["query_string"]
-        url = scope["path"] + ("?" + query.decode("latin-1") if query else "")
-        body = await whole_body(receive)
-        if body is None:
-            request = HttpRequest(scope["method"], url, headers)
-            response = likely_codec(request).refuse(TOO_LARGE, "0")
-        else:
-            response = endpoint(HttpRequest(scope["method"], url, headers, body))
-        await answer(response, send, receive)
-
-    return app
 
 
 async def lifespan(receive: Receive, send: Send) -> None:
@@ -65,7 +38,7 @@ async def whole_body(receive: Receive) -> bytes | None:
     body: bytes = message.get("body", b"")
     if not message.get("more_body"):
         return body
-    chunks, size = [body], len(body)
+    chunks, size, most = [body], len(body), limit("request_body_bytes")
     while message.get("more_body"):
         message = await receive()
         if message["type"] == "http.disconnect":
@@ -73,7 +46,7 @@ async def whole_body(receive: Receive) -> bytes | None:
         chunk = message.get("body", b"")
         chunks.append(chunk)
         size += len(chunk)
-        if size > LARGEST_BODY:
+        if size > most:
             return None
     return b"".join(chunks)
 

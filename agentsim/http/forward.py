@@ -10,9 +10,10 @@ from typing import Any
 
 from agentsim.core.wires import ANTHROPIC, CHAT, RESPONSES
 from agentsim.errors import UsageError
-from agentsim.http.asgi import TOO_LARGE, Receive, Scope, Send, answer, hang_up, lifespan, whole_body
+from agentsim.http.asgi import Receive, Scope, Send, answer, hang_up, lifespan, whole_body
 from agentsim.http.codecs import likely_codec
 from agentsim.http.guard import is_local
+from agentsim.http.reading import TOO_LARGE
 from agentsim.http.record import Recorder
 from agentsim.wire.base import Complaint, HttpRequest, HttpResponse
 from agentsim.wire.gemini import GEMINI

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from agentsim.core.events import Fault
 from agentsim.core.messages import Message, Reply
+from agentsim.core.value import value
 from agentsim.wire.base import Offer, read_json
 
 
@@ -27,7 +27,7 @@ class RefusedRequest:
     message: str
 
 
-@dataclass(frozen=True)
+@value
 class SentRequest:
     """One request as it came, and what it got.
 
@@ -55,11 +55,14 @@ class SentRequest:
     agent: str | None = None
     reply: Reply | None = None
     fault: Fault | None = None
+    _read: list[Any] = field(default_factory=list, init=False, compare=False, repr=False)
 
-    @cached_property
+    @property
     def body(self) -> Any:
-        """The body as JSON; None where it is none."""
-        try:
-            return read_json(self.content)
-        except ValueError:
-            return None
+        """The body as JSON; None where it is none. It is read when it is first asked for."""
+        if not self._read:
+            try:
+                self._read.append(read_json(self.content))
+            except ValueError:
+                self._read.append(None)
+        return self._read[0]

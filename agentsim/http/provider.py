@@ -12,7 +12,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, TypeVar
 
 from agentsim.core.events import Event, Fault, ModelFailed, ModelReplied, ModelRequested, OutOfScript, RunStarted
@@ -213,7 +212,7 @@ class Provider:
             self.events.append(ModelRequested(kept, history[kept:], agent, asked.offered, thread.number))
         if self.settings.watch is not None:
             self.settings.watch(asked.offered or ())
-        self._judge(codec, asked, history, thread, kept)
+        self._judge(reading, asked, history, thread, kept)
         played = self._next(asked, history, agent)
         exchange.reply, exchange.fault = reply, fault = self._said(played, asked)
         response = self._encode(codec, asked, played, reply, fault, tag)
@@ -259,13 +258,17 @@ class Provider:
         return Message(message.role, tuple(content)) if changed else message
 
     def _judge(
-        self, codec: Codec, asked: ModelRequest, history: tuple[Message, ...], thread: Thread, kept: int
+        self, reading: Reading, asked: ModelRequest, history: tuple[Message, ...], thread: Thread, kept: int
     ) -> None:
-        """Refuse what the provider refuses; only what is new is looked at."""
+        """Refuse what the provider refuses; only what is new is looked at, and of the same opening nothing is."""
         judged = min(kept, thread.judged)
         thread.asked, thread.history, thread.judged = asked, history, 0
-        context = Context(history, self.memory, judged, self.memory.resumes(history), self._off)
-        if complaint := codec.history_complaint(asked, context):
+        if asked is reading.asked and not self._off:
+            complaint = reading.misfit
+        else:
+            context = Context(history, self.memory, judged, self.memory.resumes(history), self._off)
+            complaint = reading.codec.history_complaint(asked, context)
+        if complaint is not None:
             raise Refused(complaint)
         thread.judged = len(history)
 
@@ -318,9 +321,10 @@ class Provider:
             assert fault is not None
             response = codec.encode_fault(fault, asked, tag, size)
         else:
-            piecewise = real or played.entry.chaos is not None
-            make = codec.encode_reply if piecewise else partial(encode, codec)
-            response = make(reply, asked, tag, size)
+            if real or played.entry.chaos is not None:  # which need it piece by piece
+                response = codec.encode_reply(reply, asked, tag, size)
+            else:
+                response = encode(codec, reply, asked, tag, size)
         return paced(response, played.pace) if real else response
 
     def _note(self, played: Played, reply: Reply | None, fault: Fault | None) -> None:

@@ -11,10 +11,11 @@ from typing import Any
 
 from agentsim.core.value import value
 from agentsim.http.codecs import codec_of
-from agentsim.wire.base import Codec, Complaint, HttpRequest, ModelRequest, Refused, Route, read_json
+from agentsim.limits import limit
+from agentsim.wire.base import Codec, Complaint, Context, HttpRequest, ModelRequest, Route, read_json
+from agentsim.wire.memory import Memory
 
-#: Bodies beyond this are refused unread, as the Messages API does.
-LARGEST_BODY = 32 * 1024 * 1024
+TOO_LARGE = Complaint("body_is_small_enough", "Request exceeds the maximum size", 413, "request_too_large")
 
 _KEPT, _LARGEST_KEPT = 256, 64 * 1024
 
@@ -46,6 +47,7 @@ class Reading:
         opening: of its conversation.
         asked: the request for a reply in neutral words, where that needs no memory of what was before.
         complaint: what is wrong with `asked` by itself, no rule being switched off.
+        misfit: what is wrong with it as the beginning of a conversation, likewise.
     """
 
     codec: Codec
@@ -55,6 +57,7 @@ class Reading:
     wrong: Complaint | None = None
     asked: ModelRequest | None = None
     complaint: Complaint | None = None
+    misfit: Complaint | None = None
 
 
 _readings: OrderedDict[Any, Reading] = OrderedDict()
@@ -88,15 +91,17 @@ def _read(codec: Codec, route: Route, request: HttpRequest) -> Reading:
         return Reading(codec, route, body, start, wrong)
     try:
         asked = codec.decode_request(request, body)
-    except Refused:
+    except Exception:  # a refusal, or a mistake of ours: whoever answers comes to it again, and tells which
         return Reading(codec, route, body, start)
-    return Reading(codec, route, body, start, None, asked, codec.body_complaint(asked, ()))
+    complaint = codec.body_complaint(asked, ())
+    misfit = None if complaint else codec.history_complaint(asked, Context(asked.messages, Memory()))
+    return Reading(codec, route, body, start, None, asked, complaint, misfit)
 
 
 def parsed(request: HttpRequest) -> tuple[Any, Complaint | None]:
     """A request's body as JSON, or why it is none."""
-    if len(request.body) > LARGEST_BODY:
-        return None, Complaint("body_is_small_enough", "Request exceeds the maximum size", 413, "request_too_large")
+    if len(request.body) > limit("request_body_bytes"):
+        return None, TOO_LARGE
     if not request.body and request.method != "POST":
         return None, None
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Hashable
 from typing import Any
 
 from agentsim.core.messages import Reply
@@ -16,6 +17,9 @@ _KEPT, _LARGEST_KEPT = 256, 16 * 1024
 _Template = tuple[int, tuple[tuple[str, str], ...], tuple[int, ...], bytes]
 _templates: OrderedDict[Any, _Template | None] = OrderedDict()
 _MISSING: Any = object()
+#: The same, by the reply's identity (which holds as long as the reply is in here): a value's hash is most of the work.
+_latest: dict[Any, tuple[Reply, _Template | None]] = {}
+_NOTHING: Any = (None, None)
 
 
 def encode(codec: Codec, reply: Reply, asked: ModelRequest, tag: str, size: int | None) -> HttpResponse:
@@ -25,15 +29,15 @@ def encode(codec: Codec, reply: Reply, asked: ModelRequest, tag: str, size: int 
         CannotExpress: this wire has no way to say it.
     """
     variant = codec.variant(asked)
-    key = (reply, codec.wire, variant, size)
-    try:
-        template = _templates.get(key, _MISSING) if variant is not None else None
-    except TypeError:  # a server tool's result may hold anything
-        template = None
-    if template is _MISSING:
-        template = _templates[key] = _template(codec, reply, asked, size)
-        if len(_templates) > _KEPT:
-            _templates.popitem(last=False)
+    if variant is None:
+        return codec.encode_reply(reply, asked, tag, size)
+    place = id(reply), codec.wire, variant, size
+    same, template = _latest.get(place, _NOTHING)
+    if same is not reply:
+        template = _known(codec, reply, asked, size, variant)
+        if len(_latest) >= _KEPT:
+            _latest.clear()
+        _latest[place] = reply, template
     if template is None:
         return codec.encode_reply(reply, asked, tag, size)
     status, headers, places, body = template
@@ -43,6 +47,20 @@ def encode(codec: Codec, reply: Reply, asked: ModelRequest, tag: str, size: int 
             changed[place] = (changed[place][0], changed[place][1].replace(_TAG, tag))
         headers = tuple(changed)
     return HttpResponse(status, headers, (body.replace(_BYTES, tag.encode()),))
+
+
+def _known(codec: Codec, reply: Reply, asked: ModelRequest, size: int | None, variant: Hashable) -> _Template | None:
+    """The template of any reply like this one; a call has another id in each session, so it is another value each time."""
+    key = (reply, codec.wire, variant, size)
+    try:
+        template: _Template | None = _templates.get(key, _MISSING)
+    except TypeError:  # a server tool's result may hold anything
+        return None
+    if template is _MISSING:
+        template = _templates[key] = _template(codec, reply, asked, size)
+        if len(_templates) > _KEPT:
+            _templates.popitem(last=False)
+    return template
 
 
 def _template(codec: Codec, reply: Reply, asked: ModelRequest, size: int | None) -> _Template | None:

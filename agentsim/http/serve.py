@@ -7,15 +7,16 @@ import gc
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
 from agentsim.errors import Problem, ScenarioError, UsageError
 from agentsim.http.environment import base_urls, for_subprocess
-from agentsim.http.provider import Settings
-from agentsim.http.replay import Replays
-from agentsim.http.server import Server
+from agentsim.http.guard import is_local
+from agentsim.http.provider import Endpoint, Settings
+from agentsim.http.server import HOST, Server
 from agentsim.http.sessions import Sessions
 from agentsim.scenario.load import load
 from agentsim.scenario.model import Scenario
@@ -62,9 +63,11 @@ def serve(
     off: Sequence[str] = (),
     real_time: bool = False,
     lenient: bool | str | Sequence[str] = False,
+    host: str = HOST,
+    allow_hosts: Sequence[str] = (),
     out: TextIO | None = None,
 ) -> int:
-    """Serve scenarios on 127.0.0.1, until interrupted or until a command ends.
+    """Serve scenarios on 127.0.0.1 (or `host`), until interrupted or until a command ends.
 
     Args:
         path: of a scenario, of a folder of them, or of a recording, which is only played to the requests that it holds.
@@ -73,19 +76,22 @@ def serve(
         off: names of strictness rules to switch off; "all" for every one.
         real_time: whether the scenarios' `seconds` are waited for.
         lenient: how a recording's requests are compared, as `agentsim.replay` takes it.
+        host: the address to listen on.
+        allow_hosts: names by which requests may ask for the server, beside this machine's own.
         out: where to say what is served, where no command owns standard output.
     Returns:
         The exit status: the command's, or 0; 1 where the command ended well but asked something else than a recording holds.
     Raises:
         ScenarioError, TranscriptError, UsageError: bad files, port or command.
     """
-    if os.path.isfile(path) and not names_a_scenario(os.fspath(path)):
-        return _replay(
-            path, port, command, Settings(off=off, real_time=real_time, keep=False, tell=_tell), lenient, out
-        )
-    scenarios = scenarios_at(path)
+    if not is_local(host):
+        _tell(f"listens on {host}: whoever reaches this machine can ask it")
     settings = Settings(off=off, real_time=real_time, keep=False, tell=_tell)
-    server = Server(Sessions(scenarios, settings), port)
+    listen = partial(Server, port=port, host=host, allow_hosts=allow_hosts)
+    if os.path.isfile(path) and not names_a_scenario(os.fspath(path)):
+        return _replay(path, listen, command, settings, lenient, out)
+    scenarios = scenarios_at(path)
+    server = listen(Sessions(scenarios, settings))
     if command:
         with server:
             return run_command(command, {**os.environ, **for_subprocess(server.url, os.environ)})
@@ -102,18 +108,19 @@ def _tell(what: str) -> None:
 
 def _replay(
     path: str | os.PathLike[str],
-    port: int,
+    listen: Callable[[Endpoint], Server],
     command: Sequence[str],
     settings: Settings,
     lenient: bool | str | Sequence[str],
     out: TextIO | None,
 ) -> int:
     """Serve a recording. With a command: what it asked otherwise, or never asked, is told and makes a good exit status 1."""
+    from agentsim.http.replay import Replays  # a server of scenarios starts without it
     from agentsim.store.importers import read
 
     recording = read(os.fspath(path))
     replays = Replays(recording, lenient, settings, again=not command)
-    server = Server(replays, port)
+    server = listen(replays)
     if not command:
         print(_welcome(server.url, [Path(path).stem]), file=out or sys.stdout, flush=True)
         with contextlib.suppress(KeyboardInterrupt):

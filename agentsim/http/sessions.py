@@ -201,6 +201,6 @@ def _best(alive: list[Provider], reading: Reading, request: HttpRequest) -> Prov
         return next(stored, alive[-1])
     try:
         messages = reading.codec.decode_request(request, reading.body).messages
-    except Refused:
+    except Exception:  # a refusal, or a mistake of ours: whoever answers comes to it again, and tells which
         return alive[-1]
     return max(reversed(alive), key=lambda provider: provider.fits(messages))

@@ -250,7 +250,7 @@ def prepare(
     tree = options if options is not None else (settings.options if settings else {})
     chosen, why = _choose_wire(scenario, style, wire)
     output = input_check(scenario.output) if scenario.output is not None else None
-    streams = _choose_stream(style, stream)
+    streams = _choose_stream(style, stream) or chosen in style.streams_on
     if chosen and not style.reads_anything and (unmeasured := _unmeasured(scenario, streams)):
         chosen, why = None, f"what {style.name} makes of it is not measured: {unmeasured}; {_ASK_THE_SDK}"
     return Play(scenario, style, chosen, why, streams, _configure(style, tree), output, max_calls, functions or {})

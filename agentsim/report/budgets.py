@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from agentsim.judge.budget import Need
 from agentsim.judge.fleet import Fleet
+from agentsim.report.columns import UNLIMITED, Column, as_text, parts
 
 if TYPE_CHECKING:
-    from rich.table import Table as RichTable
-
-_WIDE = 160
+    from rich.console import Console, ConsoleOptions
 
 
 class Budgets:
@@ -54,42 +53,28 @@ class Budgets:
 
         return page(self)
 
-    def __rich__(self) -> RichTable:
-        return table(self.needs, self.percentile)
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Any]:
+        share = "every run" if self.percentile == 100 else f"{self.percentile:g} % of the runs"
+        title = f"The least limit that lets {share} finish ({self.runs} run{'' if self.runs == 1 else 's'})"
+        yield from parts(title, _columns(self.needs, self.runs), options.max_width)
 
     def __str__(self) -> str:
-        from rich.console import Console
-
-        console = Console(width=_WIDE, color_system=None, highlight=False, force_terminal=False)
-        with console.capture() as capture:
-            console.print(self)
-        return "\n".join(line.rstrip() for line in capture.get().splitlines())
+        return as_text(self, UNLIMITED)
 
 
-def table(needs: list[Need], percentile: float) -> RichTable:
-    """The table of `agentsim budget`."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
+def _columns(needs: list[Need], runs: int) -> list[Column]:
+    def column(header: str, text: Callable[[Need], str], rank: int = 0, *, right: bool = False) -> Column:
+        return Column(header, tuple(map(text, needs)), right, rank)
 
-    runs = needs[0].runs if needs else 0
-    share = "every run" if percentile == 100 else f"{percentile:g} % of the runs"
-    made = Table(
-        title=f"The least limit that lets {share} finish ({runs} run{'' if runs == 1 else 's'})",
-        title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, title_style="bold",
-    )  # fmt: skip
-    for header, justify in (
-        ("style", "left"), ("least limit", "right"), ("unit", "left"), ("knob", "left"), ("default", "right"), ("the default cuts", "left"),
-    ):  # fmt: skip
-        made.add_column(header, justify=justify, no_wrap=header != "knob")  # type: ignore[arg-type]
-    for need in needs:
-        cells = [
-            need.style.name,
-            "none" if need.limit is None else str(need.limit),
-            need.style.unit,
-            need.style.knob,
-            "none" if need.style.default is None else f"{need.style.default:g}",
-            f"{need.cut} of {runs}" if need.cut else "",
-        ]
-        made.add_row(*map(Text, cells))
-    return made
+    return [
+        column("style", lambda need: need.style.name),
+        column("least limit", lambda need: _limit(need.limit), right=True),
+        column("unit", lambda need: need.style.unit, 1),
+        column("knob", lambda need: need.style.knob, 2),
+        column("default", lambda need: _limit(need.style.default), right=True),
+        column("the default cuts", lambda need: f"{need.cut} of {runs}" if need.cut else ""),
+    ]
+
+
+def _limit(value: float | None) -> str:
+    return "none" if value is None else f"{value:g}"

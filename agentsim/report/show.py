@@ -8,8 +8,9 @@ from typing import Any
 
 from agentsim.core.messages import ServerCall, ToolCall, ToolResult
 from agentsim.report.transcript import fault_text, message_lines, reply_lines, transcript_lines
+from agentsim.scenario.chaos import words
 from agentsim.scenario.model import FOREVER, Entry, Scenario, ScriptedReply
-from agentsim.store.recording import Recording, facts
+from agentsim.store.recording import RULES, Recording, facts
 
 
 def facts_of(found: Scenario | Recording) -> dict[str, Any]:
@@ -72,6 +73,8 @@ def _entry_lines(number: int, entry: Entry) -> Iterator[str]:
         yield from (f"    hands over to {agent}" for agent in entry.handoff)
     else:
         yield f"fault {number}{times}: {fault_text(entry.fault)}"
+    if entry.chaos is not None:
+        yield f"    on its way: {words(entry.chaos)}"
 
 
 def _recording_lines(recording: Recording) -> Iterator[str]:
@@ -83,5 +86,13 @@ def _recording_lines(recording: Recording) -> Iterator[str]:
         yield ""
         yield f"conversation {number}"
         yield from transcript_lines(conversation.events, full=True)
-    for note in (*recording.notes, *recording.skipped):
-        yield f"note: {note}"
+    yield from (f"note: {note}" for note in notes_of(recording))
+
+
+def notes_of(recording: Recording) -> list[str]:
+    """What a reader has to know of a recording: what was inferred, looks wrong, or was not read (and how often)."""
+    skipped = [
+        f"not read: {what}{f' ({count} times)' if count > 1 else ''}" for what, count in recording.skipped.items()
+    ]
+    inferred = [RULES[each] for each in recording.inferred if each in RULES]
+    return list(dict.fromkeys([*inferred, *recording.notes, *skipped]))

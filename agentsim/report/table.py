@@ -7,13 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agentsim.judge.result import Result
+from agentsim.report.columns import UNLIMITED, Column, as_text, parts
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table as RichTable
-
-#: Width of a table that no terminal limits.
-WIDE = 170
+    from rich.console import Console, ConsoleOptions
 
 
 class Table(Sequence[Result]):
@@ -46,32 +43,26 @@ class Table(Sequence[Result]):
         return [row.to_dict() for row in self.rows]
 
     def __str__(self) -> str:
-        from rich.console import Console
+        return as_text(self, UNLIMITED)
 
-        out = io.StringIO()
-        self.print(Console(file=out, width=WIDE, color_system=None, legacy_windows=False))
-        return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Any]:
+        """A table for each scenario, and a line under it that says what is silent."""
+        from rich.text import Text
 
-    def __rich__(self) -> RichTable:
-        return self._tables()[0]
+        for rows in self.by_scenario():
+            shown, hidden = differing(rows) if self.only_differences else (rows, 0)
+            yield from parts(rows[0].scenario.name, _columns(shown), options.max_width)
+            if hidden:
+                yield Text(f"{hidden} more styles do what most do: {_ending(_commonest(rows))}")
+            yield Text(LEGEND, style="dim")
+            yield Text(summary(rows))
 
     def _repr_html_(self) -> str:
         from rich.console import Console
 
-        console = Console(record=True, width=WIDE, file=io.StringIO())
-        self.print(console)
+        console = Console(record=True, width=UNLIMITED, file=io.StringIO(), highlight=False)
+        console.print(self)
         return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
-
-    def print(self, console: Console) -> None:
-        """Print a table for each scenario, and a line under it that says what is silent."""
-        for rows in self.by_scenario():
-            name = rows[0].scenario.name
-            shown, hidden = differing(rows) if self.only_differences else (rows, 0)
-            console.print(_rich_table(name, shown, console.width))
-            if hidden:
-                console.print(f"{hidden} more styles do what most do: {_ending(_commonest(rows))}")
-            console.print(LEGEND, highlight=False, style="dim")
-            console.print(summary(rows), highlight=False)
 
     def by_scenario(self) -> list[list[Result]]:
         """The rows of each scenario, in the order in which they were given."""
@@ -85,9 +76,6 @@ class Table(Sequence[Result]):
         from agentsim.report.html.compared import page
 
         return page(self)
-
-    def _tables(self) -> list[RichTable]:
-        return [_rich_table(rows[0].scenario.name, rows) for rows in self.by_scenario()]
 
 
 def summary(rows: Sequence[Result]) -> str:
@@ -138,50 +126,44 @@ def shorten(text: str | None, width: int) -> str:
     return line if len(line) <= width else line[: width - 1] + "…"
 
 
-#: header, justification, text, and the terminal's width from which on it is shown.
-_COLUMNS: tuple[tuple[str, str, Callable[[Result], str], int], ...] = (
-    ("limit", "right", limit_text, 0),
-    ("count", "right", lambda row: f"{row.count:g} {row.style.unit}{'' if row.count == 1 else 's'}", 110),
-    ("calls", "right", lambda row: str(row.model_calls), 0),
-    ("requests", "right", lambda row: str(row.model_requests), 100),
-    ("rounds", "right", lambda row: str(row.tool_rounds), 90),
-    ("ended", "left", lambda row: row.ended, 0),
-    ("returned", "left", lambda row: row.returned, 0),
-    ("silent", "left", lambda row: "SILENT" if row.silent else "", 0),
-    ("refused", "right", lambda row: str(len(row.refused_requests) or ""), 0),
-    ("least", "right", lambda row: "-" if row.least_limit is None else str(row.least_limit), 96),
-    ("seconds", "right", lambda row: f"{row.seconds:g}", 100),
-    ("cost", "right", lambda row: "" if row.cost_usd is None else f"${row.cost_usd:.4f}", 100),
-    ("the caller gets", "left", caller_text, 140),
+#: header, text, and the rank by which a column is left out where there is no room.
+_COLUMNS: tuple[tuple[str, Callable[[Result], str], int], ...] = (
+    ("limit", limit_text, 0),
+    ("count", lambda row: f"{row.count:g} {row.style.unit}{'' if row.count == 1 else 's'}", 6),
+    ("calls", lambda row: str(row.model_calls), 0),
+    ("requests", lambda row: str(row.model_requests), 5),
+    ("rounds", lambda row: str(row.tool_rounds), 3),
+    ("ended", lambda row: row.ended, 0),
+    ("returned", lambda row: row.returned, 0),
+    ("silent", lambda row: "SILENT" if row.silent else "", 0),
+    ("refused", lambda row: str(len(row.refused_requests) or ""), 1),
+    ("least", lambda row: "-" if row.least_limit is None else str(row.least_limit), 2),
+    ("seconds", lambda row: f"{row.seconds:g}", 5),
+    ("cost", lambda row: "" if row.cost_usd is None else f"${row.cost_usd:.4f}", 5),
+    ("the caller gets", caller_text, 7),
 )
+_LEFT = ("ended", "returned", "silent", "the caller gets")
 
 #: What each column is, under the table.
 LEGEND = (
     "* the SDK's default. least: the smallest limit that is enough. refused: requests that the real API would reject."
 )
 
-_COLOURS = {"answer": "green", "stopped": "yellow", "error": "red"}
+_RETURNED = {"answer": "green", "stopped": "yellow", "error": "red"}
+_COLOURS: dict[str, Callable[[str], str]] = {
+    "returned": lambda text: _RETURNED.get(text, ""),
+    "silent": lambda text: "bold red" if text else "",
+}
 
 
-def _rich_table(name: str, rows: Sequence[Result], width: int = WIDE) -> RichTable:
-    from rich import box
-    from rich.table import Table as RichTable
-
-    table = RichTable(
-        title=name, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), title_style="bold"
-    )
-    columns = [c for c in _COLUMNS if c[3] <= width and _says_something(c[0], rows)]
-    cells = [[text(row) for _, _, text, _ in columns] for row in rows]
-    table.add_column("style", no_wrap=True)
-    narrow = width < 110
-    for at, (header, justify, *_) in enumerate(columns):
-        wide = max([len(header), *(len(line[at]) for line in cells)])
-        fixed = header != "the caller gets"
-        table.add_column(header, justify=justify, no_wrap=True, min_width=wide if fixed else 15)  # type: ignore[arg-type]
-    for row, line in zip(rows, cells, strict=True):
-        name = row.style.name.replace("/", "/\n", 1) if narrow else row.style.name
-        table.add_row(_cell(name), *(_styled(c[0], text) for c, text in zip(columns, line, strict=True)))
-    return table
+def _columns(rows: Sequence[Result]) -> list[Column]:
+    columns = [Column("style", tuple(row.style.name for row in rows))]
+    for header, text, rank in _COLUMNS:
+        if _says_something(header, rows):
+            cells = tuple(map(text, rows))
+            colours = tuple(map(_COLOURS[header], cells)) if header in _COLOURS else ()
+            columns.append(Column(header, cells, header not in _LEFT, rank, colours, header == "the caller gets"))
+    return columns
 
 
 def _says_something(column: str, rows: Sequence[Result]) -> bool:
@@ -191,18 +173,3 @@ def _says_something(column: str, rows: Sequence[Result]) -> bool:
     if column == "cost":
         return any(row.cost_usd is not None for row in rows)
     return column != "requests" or any(row.model_requests != row.model_calls for row in rows)
-
-
-def _styled(header: str, text: str) -> Any:
-    cell = _cell(text)
-    if header == "returned":
-        cell.stylize(_COLOURS.get(text, ""))
-    elif header == "silent" and text:
-        cell.stylize("bold red")
-    return cell
-
-
-def _cell(text: str) -> Any:
-    from rich.text import Text
-
-    return Text(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentsim.core.events import (
     Aborted,
@@ -16,6 +16,8 @@ from agentsim.core.events import (
     OutOfScript,
     RunFinished,
     RunStarted,
+    TimedOut,
+    ToolRun,
     ToolsRan,
     Unbounded,
 )
@@ -33,18 +35,7 @@ from agentsim.core.messages import (
     ToolResult,
 )
 from agentsim.judge.result import Result
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-
-def print_result(result: Result, console: Console, *, full: bool = False) -> None:
-    """Print a run: who looped, what happened, how it ended.
-
-    Args:
-        full: requests with all of their new content, not in short.
-    """
-    console.print("\n".join(result_lines(result, full=full)), markup=False, highlight=False, soft_wrap=True)
+from agentsim.report.plain import line
 
 
 def result_lines(result: Result, *, full: bool = False) -> Iterator[str]:
@@ -84,7 +75,11 @@ def many(number: float, word: str) -> str:
 
 
 def transcript_lines(events: Any, *, full: bool = False) -> Iterator[str]:
-    """A line or a few for each event, requests counted from 1."""
+    """A line or a few for each event, requests counted from 1; no text in it forges a line or steers a terminal."""
+    return map(line, _lines(events, full))
+
+
+def _lines(events: Any, full: bool) -> Iterator[str]:
     threads: dict[int, Joined] = {}
     number = 0
     for event in events:
@@ -94,7 +89,7 @@ def transcript_lines(events: Any, *, full: bool = False) -> Iterator[str]:
             who = f" of {event.agent}" if event.agent else ""
             yield f"request {number}{who}: keeps {sent.kept}, new: {', '.join(map(short, sent.new)) or 'nothing'}"
             if full:
-                yield from (f"    {line}" for message in sent.new for line in message_lines(message))
+                yield from (f"    {text}" for message in sent.new for text in message_lines(message))
         else:
             yield from _event_lines(event)
 
@@ -102,15 +97,14 @@ def transcript_lines(events: Any, *, full: bool = False) -> Iterator[str]:
 def _event_lines(event: Event) -> Iterator[str]:
     if isinstance(event, ModelReplied):
         yield f"reply: {event.reply.stop_reason}{_seconds(event.seconds)}"
-        yield from (f"    {line}" for line in reply_lines(event.reply))
+        yield from (f"    {text}" for text in reply_lines(event.reply))
     elif isinstance(event, ModelFailed):
         yield f"fault: {fault_text(event.fault)}{_seconds(event.seconds)}"
     elif isinstance(event, ToolsRan):
-        for run in event.runs:
-            mark = "raises" if run.raised else "fails" if run.is_error else "returns"
-            yield f"tool {run.name}({_json(run.input)}) {mark} {_json(run.output)}{_seconds(run.seconds)}"
-    elif isinstance(event, Aborted):
-        yield "the caller gives up"
+        yield from map(_run_line, event.runs)
+    elif isinstance(event, Aborted | TimedOut):
+        yield from map(_run_line, event.runs)
+        yield "the caller gives up" if isinstance(event, Aborted) else "the time is up"
     elif isinstance(event, OutOfScript):
         yield "the script has no further reply"
     elif isinstance(event, Unbounded):
@@ -124,6 +118,13 @@ def _event_lines(event: Event) -> Iterator[str]:
             yield f"throws {outcome.error_type}: {outcome.error_message}"
         else:
             yield f"returns {_json(outcome.final_text)} ({outcome.finish_reason or 'no finish reason'})"
+
+
+def _run_line(run: ToolRun) -> str:
+    if run.timed_out:
+        return f"tool {run.name}({_json(run.input)}) is given up: it took too long{_seconds(run.seconds)}"
+    mark = "raises" if run.raised else "fails" if run.is_error else "returns"
+    return f"tool {run.name}({_json(run.input)}) {mark} {_json(run.output)}{_seconds(run.seconds)}"
 
 
 def reply_lines(reply: Reply) -> Iterator[str]:

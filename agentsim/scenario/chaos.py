@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from agentsim.scenario.document import BROKEN, Node, Path, Report
@@ -135,3 +136,8 @@ def data(chaos: Chaos) -> dict[str, Any]:
         if chaos.how != "end":
             written["how"] = chaos.how
     return written
+
+
+def words(chaos: Chaos) -> str:
+    """It on one line, as a file writes it: `gzip: true, events: [{"repeat": 4}]`."""
+    return ", ".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in data(chaos).items())

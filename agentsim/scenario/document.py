@@ -6,19 +6,21 @@ import math
 from typing import Any
 
 from agentsim.errors import Problem, ScenarioError
+from agentsim.limits import limit
 
 #: A place in a document: () is the whole, else (where it is, key or index there).
 Path = tuple[Any, ...]
-
-#: Deeper nesting is refused: no scenario needs it, and whatever reads one may recurse.
-DEEPEST = 100
-TOO_DEEP = f"nested deeper than {DEEPEST} levels, which no scenario needs"
 
 LONGEST_PATH = 160
 MOST_PROBLEMS = 200
 
 #: Aliases may stand for so many values in all, so that a short file can't unfold to a huge one.
 MOST_ALIASED = 100_000
+
+
+def too_deep() -> str:
+    """Why deeper nesting is refused: no scenario needs it, and whatever reads one may recurse."""
+    return f"nested deeper than {limit('scenario_depth')} levels, which no scenario needs"
 
 
 class Broken:
@@ -142,6 +144,7 @@ class Tree:
         self._frames: list[_Frame] = []
         self._anchors: dict[str, tuple[Node, int, int]] = {}
         self._aliased = 0
+        self._deepest = limit("scenario_depth")
 
     @property
     def path(self) -> Path:
@@ -175,8 +178,8 @@ class Tree:
 
     def open(self, value: dict[str, Node] | list[Node], line: int, anchor: str | None = None) -> None:
         """A mapping or list begins."""
-        if len(self._frames) >= DEEPEST:
-            raise self.stop(TOO_DEEP, line)
+        if len(self._frames) >= self._deepest:
+            raise self.stop(too_deep(), line)
         self._frames.append(_Frame(Node(value, line), anchor))
 
     def close(self) -> None:
@@ -197,8 +200,8 @@ class Tree:
             raise self.stop(
                 f"the aliases stand for more than {MOST_ALIASED:,} values in all; write less, or no aliases", line
             )
-        if len(self._frames) + height > DEEPEST:
-            raise self.stop(f"with its aliases {TOO_DEEP}", line)
+        if len(self._frames) + height > self._deepest:
+            raise self.stop(f"with its aliases {too_deep()}", line)
         self._put(Node(node.value, line, node.source), size, height)
 
     def _put(self, node: Node, size: int, height: int) -> None:

@@ -16,9 +16,9 @@ from agentsim.core.messages import (
     Thinking,
     ToolCall,
 )
+from agentsim.limits import LIMITS
 from agentsim.scenario.arguments import as_arguments
 from agentsim.scenario.blocks import SIGNATURE, Item
-from agentsim.scenario.document import DEEPEST
 from agentsim.scenario.model import AnyCall, OutputBlock
 from agentsim.scenario.yamlwriter import LONE
 
@@ -105,7 +105,11 @@ def _input(arguments: str) -> Data | None:
         same = isinstance(value, dict) and as_arguments(value) == arguments
     except (ValueError, RecursionError):
         return None
-    whole = same and not LONE.search(json.dumps(value, ensure_ascii=False)) and _depth(value) < DEEPEST - 20
+    whole = (
+        same
+        and not LONE.search(json.dumps(value, ensure_ascii=False))
+        and _depth(value) < LIMITS["scenario_depth"].default - 20
+    )
     return value if whole else None
 
 

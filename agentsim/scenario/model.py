@@ -15,6 +15,7 @@ from agentsim.core.tools import Approval, Decision, ToolOutcome, ToolSpec
 
 __all__ = [
     "FOREVER",
+    "INSTANT",
     "UNREADABLE",
     "Abort",
     "Agent",
@@ -49,6 +50,10 @@ class Pace:
     first: float = 0.0
     per_chunk: float = 0.0
     tail: float = 0.0
+
+
+#: Everything arrives at once: what most replies have, and one value, so that it can be told by identity.
+INSTANT = Pace()
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +205,7 @@ class ScriptedReply:
     """
 
     reply: Reply
-    pace: Pace = Pace()
+    pace: Pace = INSTANT
     characters_per_chunk: int | None = None
     repeat: int = 1
     when: When | None = None
@@ -216,7 +221,7 @@ class ScriptedFault:
     """One entry of a script that is a fault. `extras` belong to its partial reply."""
 
     fault: Fault
-    pace: Pace = Pace()
+    pace: Pace = INSTANT
     characters_per_chunk: int | None = None
     repeat: int = 1
     when: When | None = None

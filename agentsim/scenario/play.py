@@ -31,6 +31,9 @@ __all__ = ["Mark", "Played", "Player", "RequestView", "ToolScripts", "check_requ
 Mark = tuple[int, int, tuple[tuple[int, int, Reply | None, str], ...]]
 
 
+_UNREAD: Any = object()
+
+
 class Played:
     """What answers one request.
 
@@ -74,14 +77,14 @@ class Played:
 
 
 class _Cursor:
-    """Where one agent's script stands. `plans`: for each entry, what `_plan` says of it."""
+    """Where one agent's script stands. `plans`: for each entry that was reached, what `_plan` says of it."""
 
     __slots__ = ("index", "last", "plans", "played", "script", "server_id", "tools")
 
     def __init__(self, script: tuple[Entry, ...], tools: Mapping[str, Any]) -> None:
         self.script = script
         self.tools = tools
-        self.plans = tuple(map(_plan, script))
+        self.plans: list[Any] = [_UNREAD] * len(script)
         self.index = 0
         self.played = 0
         self.last: Reply | None = None
@@ -107,9 +110,13 @@ class Player:
         self.scenario = scenario
         self._main = _Cursor(scenario.script, scenario.tools)
         self._agents = {name: _Cursor(agent.script, agent.tools) for name, agent in scenario.agents.items()}
-        before = [part for message in scenario.messages for part in message.content]
-        self._taken = {part.id for part in before if isinstance(part, ToolCall | ServerCall)}
-        self._server_names = {part.id: part.name for part in before if isinstance(part, ServerCall)}
+        self._taken: set[str] = set()
+        self._server_names: dict[str, str] = {}
+        for part in (part for message in scenario.messages for part in message.content):
+            if isinstance(part, ToolCall | ServerCall):
+                self._taken.add(part.id)
+                if isinstance(part, ServerCall):
+                    self._server_names[part.id] = part.name
         self._calls = self._servers = 0
 
     def next_entry(self, agent: str | None = None, view: RequestView | None = None) -> Played | None:
@@ -128,6 +135,8 @@ class Player:
         while cursor.index < len(script):
             entry = script[cursor.index]
             plan = cursor.plans[cursor.index]
+            if plan is _UNREAD:
+                plan = cursor.plans[cursor.index] = _plan(entry)
             if plan is not None:
                 return self._play_simple(cursor, entry, plan)  # type: ignore[arg-type]
             if entry.when is None or holds(entry.when, view):
@@ -140,6 +149,11 @@ class Player:
     def unused(self) -> int:
         """Replies never asked for, over all scripts. Faults, endless entries and those passed over don't count."""
         return sum(cursor.unused for cursor in self._cursors())
+
+    @property
+    def next_unused(self) -> int:
+        """Where in the file's `replies` the main script stands, counted from 0."""
+        return self._main.index
 
     def mark(self) -> Mark:
         """The place in all scripts, to come back to."""

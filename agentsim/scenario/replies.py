@@ -23,6 +23,7 @@ from agentsim.scenario.chaos import CHAOS
 from agentsim.scenario.document import BROKEN, Node, Path, Report
 from agentsim.scenario.model import (
     FOREVER,
+    INSTANT,
     AnyCall,
     Entry,
     Expectation,
@@ -356,7 +357,7 @@ def _content(part: Part) -> tuple[Reply, Extras]:
 
 def _entry(part: Part) -> Entry:
     beside: dict[str, Any] = {
-        "pace": part.get("seconds", Pace()),
+        "pace": part.get("seconds", INSTANT),
         "characters_per_chunk": part.get("stream"),
         "repeat": part.get("repeat", 1),
         "when": part.get("when"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from agentsim.core.tools import ToolOutcome, ToolSpec
@@ -38,10 +39,11 @@ class ToolScripts:
             UsageError: the scenario declares no such tool.
         """
         spec = self._spec(name, agent)
-        done = self._done.get((agent, name), 0)
-        self._done[agent, name] = done + 1
-        outcome = spec.outcomes[min(done, len(spec.outcomes) - 1)]
-        seconds = spec.seconds[min(done, len(spec.seconds) - 1)]
+        key = agent, name
+        done = self._done.get(key, 0)
+        self._done[key] = done + 1
+        outcome = spec.outcomes[done] if done < len(spec.outcomes) else spec.outcomes[-1]
+        seconds = spec.seconds[done] if done < len(spec.seconds) else spec.seconds[-1]
         return outcome if spec.verbatim else rendered(outcome, given), seconds
 
     def _spec(self, name: str, agent: str | None) -> ToolSpec:
@@ -64,7 +66,7 @@ class ToolScripts:
 
 def rendered(outcome: ToolOutcome, given: Any) -> ToolOutcome:
     """The outcome with `{key}` replaced by the input's values: texts as they are, anything else as JSON."""
-    if not isinstance(given, Mapping) or not given:
+    if not given or not (type(given) is dict or isinstance(given, Mapping)):
         return outcome
     value = _filled(outcome.value, given)
     return outcome if value is outcome.value else ToolOutcome(outcome.kind, value)
@@ -72,14 +74,22 @@ def rendered(outcome: ToolOutcome, given: Any) -> ToolOutcome:
 
 def _filled(value: Any, given: Mapping[str, Any]) -> Any:
     if isinstance(value, str):
-        return PLACE.sub(lambda place: _shown(place, given), value) if "{" in value else value
+        if "{" not in value:
+            return value
+        # Of texts and places in turn, every second piece is a place.
+        return "".join([_shown(piece, given) if at & 1 else piece for at, piece in enumerate(_pieces(value))])
     if isinstance(value, dict):
         return {key: _filled(item, given) for key, item in value.items()}
     return [_filled(item, given) for item in value] if isinstance(value, list) else value
 
 
-def _shown(place: re.Match[str], given: Mapping[str, Any]) -> str:
-    if place[1] not in given:
-        return place[0]
-    value = given[place[1]]
+@lru_cache(maxsize=512)
+def _pieces(text: str) -> tuple[str, ...]:
+    return tuple(PLACE.split(text))
+
+
+def _shown(place: str, given: Mapping[str, Any]) -> str:
+    if place not in given:
+        return "{" + place + "}"
+    value = given[place]
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

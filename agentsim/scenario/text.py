@@ -4,37 +4,53 @@ from __future__ import annotations
 
 import os
 
+from agentsim.limits import limit
 from agentsim.scenario.document import BROKEN, Node, Report, Unreadable
-
-MOST_YAML = 4 * 2**20
-MOST_JSON = 32 * 2**20
 
 
 def read_text(path: str | os.PathLike[str], report: Report) -> str | None:
     """The text of a file; None where it is no text file of a bearable size, which the report then says."""
+    most = max(limit("scenario_json_bytes"), limit("scenario_yaml_bytes"))
     try:
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
-            raw = b"" if size > MOST_JSON else file.read(MOST_JSON + 1)
+            raw = b"" if size > most else file.read(most + 1)
     except (OSError, ValueError) as error:
-        report.add(_unopened(error))
+        report.add(_unopened(error, path))
         return None
-    if max(size, len(raw)) > MOST_JSON:
-        report.add(_too_large(max(size, len(raw)), MOST_JSON, "JSON"))
+    if max(size, len(raw)) > most:
+        report.add(_too_large(max(size, len(raw)), most, "JSON"))
         return None
     return _decoded(raw, report)
 
 
-def _unopened(error: Exception) -> str:
+def _unopened(error: Exception, path: str | os.PathLike[str]) -> str:
     if isinstance(error, FileNotFoundError):
-        return "there is no such file"
+        return "there is no such file" + _nearest(os.fspath(path))
     if isinstance(error, IsADirectoryError):
         return "this is a folder, not a scenario file"
     return f"the file can't be read: {error.strerror if isinstance(error, OSError) else error}"
 
 
+def _nearest(path: str) -> str:
+    """A hint: the file beside it with the nearest name, or that there is not even the folder."""
+    import difflib  # only for mistakes
+
+    folder, name = os.path.split(path)
+    try:
+        beside = os.listdir(folder or ".")
+    except OSError:
+        return f", and no folder {folder!r}"
+    near = difflib.get_close_matches(name, sorted(beside), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
 def _too_large(size: int, most: int, syntax: str) -> str:
-    return f"the file has {size / 2**20:.1f} MiB; a scenario in {syntax} may have {most // 2**20} MiB"
+    return f"the file has {_mib(size)} MiB; a scenario in {syntax} may have {_mib(most)} MiB"
+
+
+def _mib(size: int) -> str:
+    return f"{size / 2**20:.6f}".rstrip("0").rstrip(".") if size % 2**20 == 0 or size < 2**20 else f"{size / 2**20:.1f}"
 
 
 def _decoded(raw: bytes, report: Report) -> str | None:
@@ -70,11 +86,11 @@ def parse(text: str, report: Report, *, json: bool = False) -> Node:
 def _parse_any(text: str, report: Report, json: bool) -> Node | None:
     from agentsim.scenario import jsontext, yamltext
 
-    most, syntax = (MOST_JSON, "JSON") if json else (MOST_YAML, "YAML")
+    most, syntax = (limit("scenario_json_bytes"), "JSON") if json else (limit("scenario_yaml_bytes"), "YAML")
     if not json and text.lstrip()[:1] == "{" and jsontext.is_json(text):
-        json, most = True, MOST_JSON
+        json, most = True, limit("scenario_json_bytes")
     if len(text) > most:
-        hint = "" if json else f" (JSON: {MOST_JSON // 2**20})"
+        hint = "" if json else f" (JSON: {_mib(limit('scenario_json_bytes'))})"
         report.add(_too_large(len(text), most, syntax) + hint, 1)
         return None
     return jsontext.parse(text, report) if json else yamltext.parse(text, report)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from agentsim.scenario.document import TOO_DEEP, Node, Report, Tree
+from agentsim.scenario.document import Node, Report, Tree, too_deep
 from agentsim.scenario.jsontext import number
 
 WORDS = {
@@ -57,7 +57,7 @@ def _odd(character: str) -> str:
 def _wrong(error: Any) -> tuple[str, int]:
     """A syntax error in one line, and the line where it is."""
     if "nesting depth" in str(error):
-        return TOO_DEEP, error.problem_mark.line + 1
+        return too_deep(), error.problem_mark.line + 1
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     words = [getattr(error, "context", None), getattr(error, "problem", None)]
     message = ", ".join(word for word in words if word) or str(error).splitlines()[0]

@@ -51,7 +51,7 @@ def stop_reason(raw: str | None, blocks: Iterable[Block]) -> str | None:
     word = WORDS.get(raw, raw)
     if raw in ("completed", "complete", "eos") and calls:
         return "tool_use"
-    if word == "end_turn" and not calls and any(type(block) is Refusal for block in blocks):
+    if word == "end_turn" and any(type(block) is Refusal for block in blocks):
         return "refusal"  # OpenAI's wires say so by the part alone
     return word
 

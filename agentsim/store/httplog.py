@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from agentsim.store.secrets import Secrets
+from agentsim.store.secrets import Secrets, is_secret_name, looks_random
 from agentsim.wire.base import HttpRequest
 
 VERSION = 1
@@ -27,6 +27,12 @@ QUERY = frozenset({"beta", "alt", "api-version", "stream", "limit", "after", "or
 
 #: Headers whose values are secret wherever they turn up.
 KEY_HEADERS = ("authorization", "x-api-key", "x-goog-api-key", "api-key", "proxy-authorization", "cookie", "set-cookie")
+
+#: Headers that are not written, and whose values are no secrets all the same.
+_HARMLESS = frozenset(
+    {"accept-encoding", "accept-language", "connection", "content-length", "host", "origin", "referer", "traceparent", "tracestate",
+     "transfer-encoding", "te", "via", "date", "x-request-id", "idempotency-key", "sec-fetch-mode"}
+)  # fmt: skip
 
 
 def first_line() -> bytes:
@@ -56,6 +62,7 @@ def line_of(
     """
     headers = list(headers)
     secrets.add(keys_of(request.headers))
+    secrets.add(value for name, value in request.headers.items() if not harmless(name) and looks_random(value))
     secrets.add(keys_of({name.lower(): value for name, value in headers}))
     secrets.add(value for name, value in parse_qsl(urlsplit(request.url).query) if name not in QUERY)
     response: dict[str, Any] = {"status": status, "headers": _headers(headers, RESPONSE_HEADERS, secrets)}
@@ -76,12 +83,16 @@ def request_key(method: str, url: str, body: Any) -> str:
     return json.dumps([method, urlsplit(url).path, body], sort_keys=True)
 
 
+def harmless(name: str) -> bool:
+    """Whether a request header's value is known to be no secret."""
+    return name in REQUEST_HEADERS or name in _HARMLESS or name.startswith("x-stainless-")
+
+
 def keys_of(headers: Mapping[str, str]) -> list[str]:
-    """The secret values that headers carry."""
+    """The secret values that headers carry, by their names."""
     found: list[str] = []
-    for name in KEY_HEADERS:
-        value = headers.get(name)
-        if value is None:
+    for name, value in headers.items():
+        if name not in KEY_HEADERS and not is_secret_name(name):
             continue
         if "cookie" in name:
             found += [pair.partition("=")[2].strip() for pair in value.split(";")]

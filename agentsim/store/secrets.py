@@ -42,8 +42,18 @@ _HINT = re.compile(
 )
 #: Shorter values are no secrets but words.
 SHORTEST = 8
-#: Variables whose values are secret.
-_SECRET_NAME = re.compile(r"(?:API_?KEY|TOKEN|SECRET|PASSWORD|ACCESS_KEY)$", re.IGNORECASE)
+#: What names of variables and headers say whose values are secret: a word of the name, or its end.
+_WORDS = "key|token|secret|passwd|password|passphrase|credentials?|cookie|auth|authorization|signature|pat|apikey"
+_SECRET_NAME = re.compile(rf"(?:^|[_.-])(?:{_WORDS})(?=$|[_.-])|(?:key|token|secret|password)$", re.IGNORECASE)
+_NOT_SECRET = re.compile(r"idempotency[_-]?key|SSH_AUTH_SOCK", re.IGNORECASE)
+#: Names of JSON fields say so more rarely: `key`, `token` and `signature` alone are of tools, log probabilities and thinking.
+_SECRET_FIELD = re.compile(
+    r"(?:api|access|secret|private|auth|refresh|session|bearer|client|id)[_-]?(?:key|token|secret)$"
+    r"|(?:password|passwd|passphrase|secret|authorization|credentials?)$",
+    re.IGNORECASE,
+)
+#: A field of that kind in a JSON text, its quotes escaped or not where the text stands in another one.
+_FIELD = re.compile(r'\\*"([\w.-]{1,60})\\*"\s*:\s*\\*"((?:[^"\\]|\\[^"]){8,}?)\\*"')
 
 
 class Secrets:
@@ -85,8 +95,13 @@ class Secrets:
         if isinstance(value, list):
             return [self.in_value(item) for item in value]
         if isinstance(value, dict):
-            return {self.hidden(key): self.in_value(item) for key, item in value.items()}
+            return {self.hidden(key): self._of_field(key, item) for key, item in value.items()}
         return value
+
+    def _of_field(self, key: str, value: Any) -> Any:
+        if isinstance(value, str) and len(value) >= SHORTEST and _SECRET_FIELD.search(key):
+            return _mark(key)
+        return self.in_value(value)
 
     def in_pieces(self, pieces: list[str]) -> list[str]:
         """The pieces of one text; a secret that lies over several is replaced in the first of them."""
@@ -136,6 +151,10 @@ class Secrets:
             for found in _SHAPE.finditer(text):
                 name = _NAMES[int((found.lastgroup or "s0")[1:])]
                 spans.append((found.start(), found.end(), name))
+        if '"' in text:
+            for found in _FIELD.finditer(text):
+                if _SECRET_FIELD.search(found[1]):
+                    spans.append((found.start(2), found.end(2), found[1]))
         if len(spans) < 2:
             return spans
         merged: list[tuple[int, int, str]] = []
@@ -149,7 +168,21 @@ class Secrets:
 
 def secret_values(environment: Mapping[str, str]) -> list[str]:
     """Values of an environment that are secret by their variables' names."""
-    return [value for name, value in environment.items() if _SECRET_NAME.search(name)]
+    return [value for name, value in environment.items() if is_secret_name(name)]
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether the name of a variable or header says that its value is secret."""
+    return bool(_SECRET_NAME.search(name)) and not _NOT_SECRET.search(name)
+
+
+def looks_random(value: str) -> bool:
+    """Whether a value is long, without spaces, and of letters and digits: what a key is, and a word is not."""
+    return (
+        len(value) >= 16
+        and not re.search(r"\s", value)
+        and bool(re.search(r"\d", value) and re.search(r"[a-zA-Z]", value))
+    )
 
 
 def _mark(name: str) -> str:

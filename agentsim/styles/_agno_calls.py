@@ -151,7 +151,7 @@ def written(run: Run, seen: Seen, calls: tuple[SeenCall, ...]) -> Message:
                 kept.append(ToolCall(block.id, block.name, raws[block.id]))
         return Message("assistant", tuple(kept))
     if seen.wire == CHAT:
-        kept = [Text(seen.text)] if seen.text else []
+        kept = [Text(seen.text)] if seen.text or not seen.reply.calls else []
         return Message("assistant", (*kept, *seen.reply.calls))
     return Message("assistant", seen.reply.blocks)
 

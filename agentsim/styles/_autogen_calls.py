@@ -115,7 +115,7 @@ def _arguments(call: SeenCall) -> str:
 def written(run: Run, seen: Seen) -> Message:
     """The reply as later requests carry it: its text or, beside calls, its thinking in place of the text."""
     if not seen.calls:
-        return Message("assistant", (Text(seen.text),) if seen.text else ())
+        return Message("assistant", (Text(seen.text),) if seen.text or run.wire != ANTHROPIC else ())
     thought = seen.text
     empty = run.wire == ANTHROPIC and not seen.streamed and seen.has_text
     if run.wire == ANTHROPIC:

@@ -18,16 +18,10 @@ class Options:
     max_retry_limit: int = 2
 
 
-def configure_crew(tree: Mapping[str, Any]) -> Options:
+def configure(tree: Mapping[str, Any]) -> Options:
     """The option tree of a crew's agent."""
     check_keys(tree, "", tuple(OPTIONS))
     limit = tree.get("max_retry_limit", 2)
     if isinstance(limit, bool) or not isinstance(limit, int):
         raise ValueError(f"max_retry_limit: expected an integer, but {limit!r} came")
     return Options(limit)
-
-
-def configure_agent(tree: Mapping[str, Any]) -> Options:
-    """Agent.kickoff takes none: max_retry_limit is not read there."""
-    check_keys(tree, "", ())
-    return Options()

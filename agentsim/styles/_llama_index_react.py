@@ -83,7 +83,7 @@ def spoken(seen: Seen) -> str | None:
 
 
 def _said(text: str) -> Message:
-    return Message("assistant", (Text(text),) if text else ())
+    return Message("assistant", (Text(text),))
 
 
 def _parsed(seen: Seen, text: str, number: int) -> Step:

@@ -203,7 +203,7 @@ def misfit(name: str, schema: Mapping[str, Any], given: Mapping[str, Any]) -> st
 def _written(step: Step) -> tuple[Block, ...]:
     seen = step.seen
     if seen.wire == CHAT:
-        return (*([Text(seen.text)] if seen.text else []), *seen.reply.calls)
+        return (*([Text(seen.text)] if seen.text or not seen.reply.calls else []), *seen.reply.calls)
     calls = {call.id: call for call in _last(step)}
     blocks: list[Block] = []
     for block in seen.reply.blocks:

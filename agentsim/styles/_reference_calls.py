@@ -47,6 +47,8 @@ def settle(run: Run, seen: Seen, loop: Loop, deadline: float | None) -> Generato
     transfers = {transfer_tool(name): run.setup.agents[name] for name in run.agent.handoffs}
     results: dict[str, ToolResult] = {}
     target: AgentSpec | None = None
+    due: list[SeenCall] = []
+    asks = False
     for call in seen.calls:
         if call.name in transfers and not seen.cut:
             first = target is None
@@ -55,14 +57,16 @@ def settle(run: Run, seen: Seen, loop: Loop, deadline: float | None) -> Generato
             results[call.id] = ToolResult(call.id, text, is_error=not first)
         elif (problem := refusal(run, seen, call)) is not None:
             results[call.id] = ToolResult(call.id, problem, is_error=True)
-    due = [call for call in seen.calls if call.id not in results and not run.tools[call.name].client]
-    allowed = asked(run, due, results)
+        elif not (spec := run.tools[call.name]).client:
+            due.append(call)
+            asks = asks or spec.approval is not None
+    allowed = asked(run, due, results) if asks else due
     if allowed is None:
         return Settled([], unanswered=True)
-    runs = yield from run_all(run, allowed, loop, deadline)
-    results |= {done.call_id: render(done) for done in runs}
-    handed_back = {call.id: ToolResult(call.id, None) for call in seen.calls if call.id not in results}
-    return Settled([{**results, **handed_back}[call.id] for call in seen.calls], target)
+    for done in (yield from run_all(run, allowed, loop, deadline)):
+        results[done.call_id] = render(done)
+    answered = [results[call.id] if call.id in results else ToolResult(call.id, None) for call in seen.calls]
+    return Settled(answered, target)
 
 
 def refusal(run: Run, seen: Seen, call: SeenCall) -> str | None:
@@ -70,11 +74,13 @@ def refusal(run: Run, seen: Seen, call: SeenCall) -> str | None:
     if seen.cut:
         return CUT
     problem = run.problem(call)
+    if problem is None:
+        return None
     if problem == "unknown":
         return f"There is no tool {call.name!r}. Tools: {', '.join(offered(run)) or 'none'}."
     if problem == "json":
         return "The arguments are no valid JSON, so the tool was not run."
-    return None if problem is None else f"The arguments don't fit the tool's {problem}"
+    return f"The arguments don't fit the tool's {problem}"
 
 
 def asked(run: Run, calls: list[SeenCall], results: dict[str, ToolResult]) -> list[SeenCall] | None:

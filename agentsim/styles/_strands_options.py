@@ -37,6 +37,11 @@ class Options:
     attempts: int = 6
     sequential: bool = False
 
+    @property
+    def bounded(self) -> bool:
+        """Whether a cap of the options can end a run."""
+        return any(cap is not None for cap in (self.turns, self.total_tokens, self.output_tokens))
+
 
 def configure(tree: Mapping[str, Any]) -> Options:
     """The tree as the user wrote it.

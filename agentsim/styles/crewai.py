@@ -32,7 +32,7 @@ from agentsim.core.messages import Message, ToolCall, ToolResult
 from agentsim.core.run import Failed, Run
 from agentsim.core.style import Refused, Style
 from agentsim.core.wires import ANTHROPIC, CHAT, Seen, SeenCall
-from agentsim.styles._crewai_options import OPTIONS, Options, configure_agent, configure_crew
+from agentsim.styles._crewai_options import OPTIONS, Options, configure
 from agentsim.styles._crewai_texts import FORCED, REPEATED, answer_in, representation
 from agentsim.styles._python_clients import RETRY, client_error, ending
 
@@ -56,7 +56,7 @@ def loop(run: Run, crew: bool) -> Generator[Action, Event, Outcome]:
     if run.setup.prompts:
         run.rewrite(0, run.history[-1:])
     begin = len(run.history)
-    options: Options = run.options
+    options: Options = run.options or Options()
     while True:
         try:
             return (yield from attempt(run, crew))
@@ -228,7 +228,7 @@ def _style(name: str, crew: bool) -> Style:
         streams=False,
         read_limit=read_limit,
         options=OPTIONS if crew else {},
-        configure=configure_crew if crew else configure_agent,
+        configure=configure if crew else None,
     )
 
 

@@ -110,7 +110,7 @@ def early_stop(run: Run, talk: Talk, kept: int) -> Generator[Action, Event, Outc
     seen = yield from ask(run)
     run.offered = None
     text = talk.said(seen)
-    run.history.append(Message("assistant", (Text(text),) if text else ()))
+    run.history.append(Message("assistant", (Text(text or ""),) if text or run.wire == CHAT else ()))
     return run.returned(text, ended="limit")
 
 

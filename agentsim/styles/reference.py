@@ -65,7 +65,7 @@ class Patience:
 
 def loop(run: Run) -> Generator[Action, Event, Outcome]:
     """One run of the reference loop; the module's docstring says why each rule is there."""
-    patience = Patience()
+    patience, budget = Patience(), run.options.max_cost_usd
     deadline = None if run.options.max_seconds is None else run.ledger.clock + run.options.max_seconds
     while True:
         run.offered = offered(run) if run.agent.handoffs else None
@@ -78,7 +78,7 @@ def loop(run: Run) -> Generator[Action, Event, Outcome]:
                 continue
             return _failed(run, seen)
         run.count += 1
-        if ending := _unfinished(run, seen) or _over_budget(run):
+        if ending := _unfinished(run, seen) or (budget is not None and _over_budget(run, budget)):
             return ending
         if seen.calls and not seen.cut and run.limit is not None and run.count >= run.limit:
             return _limit(run)  # the reply is not kept: a further prompt would find its calls unanswered
@@ -103,9 +103,8 @@ def _limit(run: Run) -> Outcome:
     return run.threw("LimitReached", f"{run.limit:g} model calls were not enough to finish", "limit")
 
 
-def _over_budget(run: Run) -> Outcome | None:
-    most = run.options.max_cost_usd
-    if most is None or run.ledger.cost < most:
+def _over_budget(run: Run, most: float) -> Outcome | None:
+    if run.ledger.cost < most:
         return None
     return run.threw("CostLimitReached", f"the run has cost {run.ledger.cost:.6f} of {most:g} USD", "cost")
 
@@ -122,15 +121,16 @@ def _failed(run: Run, failed: Failed) -> Outcome:
 
 def _unfinished(run: Run, seen: Seen) -> Outcome | None:
     """The endings that are no answers, before anything of the reply is run."""
-    if seen.stop == "refusal" or seen.refusal is not None:
+    calls, stop = seen.calls, seen.stop
+    if stop == "refusal" or seen.refusal is not None:
         return run.threw("Refused", seen.refusal or seen.text or "the model refused", "refusal")
-    if seen.stop == "model_context_window_exceeded":
+    if stop == "model_context_window_exceeded":
         return run.threw("ContextWindowFull", "the context window is full", "context_window")
-    if seen.stop == "max_tokens" and not seen.calls:
+    if stop == "max_tokens" and not calls:
         return run.threw("ReplyCut", "the output limit cut the reply", "max_tokens")
-    if seen.stop == "tool_use" and not seen.calls:
+    if stop == "tool_use" and not calls:
         return run.threw("BadReply", "the reply stopped for a tool but calls none", "bad_call")
-    if len(seen.calls) > 1 and len({call.id for call in seen.calls}) < len(seen.calls):
+    if len(calls) > 1 and len({call.id for call in calls}) < len(calls):
         return run.threw("BadReply", "two calls of one reply share an id", "bad_call")
     return None
 
@@ -175,10 +175,12 @@ def _early_end(run: Run, seen: Seen, settled: Settled) -> Outcome | None:
         return run.threw("TimeLimitReached", f"the run took {run.options.max_seconds:g} seconds", "timeout")
     if seen.cut:
         return None
-    specs = [run.tools.get(call.name) for call in seen.calls]
-    if any(spec.client and run.problem(call) is None for spec, call in zip(specs, seen.calls, strict=True) if spec):
-        return run.returned(seen.text or None, seen.stop, done=False, ended="handed_back")
-    direct = all(spec is not None and spec.return_direct for spec in specs)
+    direct = True
+    for call in seen.calls:
+        spec = run.tools.get(call.name)
+        if spec is not None and spec.client and run.problem(call) is None:
+            return run.returned(seen.text or None, seen.stop, done=False, ended="handed_back")
+        direct = direct and spec is not None and spec.return_direct
     if direct and not any(result.is_error for result in settled.results):
         text = "\n".join(str(result.output) for result in settled.results)
         return run.returned(text, "tool_result", ended="tool_result")

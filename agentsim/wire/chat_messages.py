@@ -85,6 +85,8 @@ def structure(body: Any, fresh: int = 0) -> Iterator[Complaint]:
     tools = body.get("tools")
     if tools is not None and not (isinstance(tools, list) and all(isinstance(tool, dict) for tool in tools)):
         yield openai.wrong_type("tools", "an array of objects", tools)
+    for index, tool in enumerate(tools or () if isinstance(tools, list) else ()):
+        yield from _of_kind(f"tools[{index}]", tool)
     options = body.get("stream_options")
     if options is not None and not isinstance(options, dict):
         yield openai.wrong_type("stream_options", "an object", options)
@@ -105,6 +107,22 @@ def _message(where: str, message: Any) -> Iterator[Complaint]:
     calls = message.get("tool_calls")
     if calls is not None and not (isinstance(calls, list) and all(isinstance(call, dict) for call in calls)):
         yield openai.wrong_type(f"{where}.tool_calls", "an array of objects", calls)
+        return
+    for index, call in enumerate(calls or ()):
+        yield from _of_kind(f"{where}.tool_calls[{index}]", call)
+
+
+def _of_kind(where: str, thing: Any) -> Iterator[Complaint]:
+    """A tool or a call: its type is a word, and what stands under that word an object."""
+    if not isinstance(thing, dict):
+        return
+    kind = thing.get("type", "function")
+    if not isinstance(kind, str):
+        yield openai.wrong_type(f"{where}.type", "a string", kind)
+        return
+    for name in {kind: None, "function": None, "custom": None}:
+        if not isinstance(thing.get(name), dict | None):
+            yield openai.wrong_type(f"{where}.{name}", "an object", thing[name])
 
 
 def body(body: Json, fresh: int = 0) -> Iterator[Complaint]:

@@ -26,17 +26,40 @@ def structure(body: Any) -> Iterator[Complaint]:
         yield Complaint("has_legal_types", "Invalid JSON payload received.")
         return
     contents = body.get("contents", [])
-    shaped = isinstance(contents, list) and all(
-        isinstance(content, dict)
-        and isinstance(content.get("parts", []), list)
-        and all(isinstance(part, dict) for part in content.get("parts", []))
-        for content in contents
-    )
-    if not shaped:
+    if not (isinstance(contents, list) and all(map(_is_content, contents))):
         yield Complaint("has_legal_types", "Invalid value at 'contents'")
+    system = body.get("systemInstruction") or body.get("system_instruction") or {}
+    if not _is_content(system):
+        yield Complaint("has_legal_types", "Invalid value at 'system_instruction'")
     tools = body.get("tools")
-    if tools is not None and not (isinstance(tools, list) and all(isinstance(tool, dict) for tool in tools)):
+    if tools is not None and not (isinstance(tools, list) and all(map(_is_tool, tools))):
         yield Complaint("has_legal_types", "Invalid value at 'tools'")
+
+
+def _is_content(content: Any) -> bool:
+    """Whether a content is an object with a list of parts that are objects, as are the calls and answers in them."""
+    if not isinstance(content, dict):
+        return False
+    parts = content.get("parts") or []
+    return _are_objects(parts) and all(
+        isinstance(part[key], dict) for part in parts for key in (*_CALL_KEYS, *_ANSWER_KEYS) if key in part
+    )
+
+
+def _is_tool(tool: Any) -> bool:
+    """Whether a tool is an object whose declarations are objects, as are their schemas."""
+    if not isinstance(tool, dict):
+        return False
+    declared = tool.get("functionDeclarations") or tool.get("function_declarations") or []
+    return _are_objects(declared) and all(
+        isinstance(function.get(key) or {}, dict)
+        for function in declared
+        for key in ("parametersJsonSchema", "parameters")
+    )
+
+
+def _are_objects(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, dict) for value in values)
 
 
 def body(body: Json) -> Iterator[Complaint]:
@@ -72,7 +95,7 @@ def history(context: Context) -> Iterator[Complaint]:
 
 def message(content: Json) -> Message:
     role = "assistant" if content.get("role") == "model" else "user"
-    return Message(role, tuple(part_from_wire(part) for part in content.get("parts", [])))  # type: ignore[arg-type]
+    return Message(role, tuple(part_from_wire(part) for part in content.get("parts") or []))  # type: ignore[arg-type]
 
 
 def part_from_wire(part: Json) -> Part:

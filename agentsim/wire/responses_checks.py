@@ -48,6 +48,9 @@ def unreadable(where: str, item: Any) -> Iterator[Complaint]:
         yield openai.wrong_type(where, "an object", item)
         return
     kind = item.get("type", "message")
+    for name in ("id", "call_id", "name"):
+        if not isinstance(item.get(name), str | None):
+            yield openai.wrong_type(f"{where}.{name}", "a string", item[name])
     if not isinstance(kind, str):
         yield openai.wrong_type(f"{where}.type", "a string", kind)
     elif kind == "message":

@@ -121,14 +121,12 @@ def _compact(_: str, body: Json, memory: Memory) -> Json:
 
 
 def _check_items(items: list[Any], name: str) -> None:
-    """Refuse items that can't be kept: a message without content, an id that is no string."""
+    """Refuse items that can't be kept: what can't be read, and a message without content."""
     for index, item in enumerate(items):
         where = f"{name}[{index}]"
         wrong = first(responses_checks.unreadable(where, item), ())
         if wrong is None and item.get("type", "message") == "message" and "content" not in item:
             wrong = openai.missing(f"{where}.content")
-        if wrong is None and not isinstance(item.get("id", ""), str):
-            wrong = openai.wrong_type(f"{where}.id", "a string", item["id"])
         if wrong is not None:
             raise Refused(wrong)
 

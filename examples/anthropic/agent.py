@@ -52,6 +52,8 @@ def ask(prompt: str) -> str:
         if reply.stop_reason == "pause_turn":  # the provider goes on where it paused
             continue
         calls = [block for block in reply.content if block.type == "tool_use"]
+        if not calls and reply.stop_reason == "tool_use":
+            raise Unfinished("the reply stopped for a tool and calls none")
         if not calls:
             return "".join(block.text for block in reply.content if block.type == "text")
         messages.append({"role": "user", "content": [result_of(call) for call in calls]})

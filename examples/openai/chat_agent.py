@@ -55,6 +55,8 @@ def ask(prompt: str) -> str:
         if choice.message.refusal or choice.finish_reason == "content_filter":
             raise Unfinished(choice.message.refusal or "filtered")
         messages.append(choice.message.to_dict())
+        if not choice.message.tool_calls and choice.finish_reason == "tool_calls":
+            raise Unfinished("the reply stopped for a tool and calls none")
         if not choice.message.tool_calls:
             return choice.message.content or ""
         messages += [result_of(call) for call in choice.message.tool_calls]

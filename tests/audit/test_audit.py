@@ -38,7 +38,10 @@ def test_json_has_a_row_for_each_rule_and_scenario():
     data = json.loads(done.stdout)
     assert data == {
         "target": "tests.zoo.careful:claude",
-        "rules": [{"rule": "refusal_is_no_answer", "result": "passed", "scenario": "refusal", "detail": ""}],
+        "rules": [
+            {"rule": "refusal_is_no_answer", "result": "passed", "scenario": scenario, "detail": ""}
+            for scenario in ("refusal", "refusal_after_text")
+        ],
         "failed": [],
     }
 
@@ -59,7 +62,7 @@ def test_fail_on_says_which_rules_count():
 
 
 def test_a_missing_server_library_is_told_as_such_and_not_blamed_on_the_command(tmp_path):
-    (tmp_path / "uvicorn.py").write_text("raise ImportError")
+    (tmp_path / "httptools.py").write_text("raise ImportError")
     done = agentsim("audit", "--", sys.executable, "-c", "pass", cwd=tmp_path)
     assert done.returncode == 2
     assert "install agentsim[serve]" in done.stderr

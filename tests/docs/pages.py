@@ -7,6 +7,7 @@
   lines may stand between.
 - A `python` block without a title is a program, and a `yaml` block without one a scenario that plays as it expects.
 - A page with `<!-- folder: the repository -->` is read in this repository, with its `scenarios/`.
+- A page with `<!-- followed by: test file -->` has a test of its own.
 - `<!-- shown: why -->` is a block that nothing is done with, and the reason.
 
 Lines that install something aren't run: what they name has to be there, at the version that they name. `Session(literally=True)` runs them.
@@ -68,6 +69,12 @@ def environment_of(page: str) -> str:
     """What the page needs: "plain", "python" (the SDKs' environment), or the name of a folder of Node packages."""
     found = _ENVIRONMENT.search(page)
     return found[1] if found else "plain"
+
+
+def followed_by(page: str) -> str:
+    """The test file that follows a page in place of a session; "" where there is none."""
+    found = re.search(r"^<!-- followed by: (\S+) -->$", page, re.MULTILINE)
+    return found[1] if found else ""
 
 
 class Session:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
 
 import agentsim
+from tests.cli.test_commands import agentsim as command_output
 from tests.http.chaos_seen import JAVASCRIPT, SEEN
 
 ROOT = Path(__file__).parents[2]
@@ -37,3 +40,22 @@ def test_the_table_is_what_was_seen(seen: dict[str, str]) -> None:
 
 def test_every_file_is_one_of_the_folder() -> None:
     assert set(re.findall(r"^\| `(\w+)` \| \d", TEXT, re.MULTILINE)) == set(SEEN) == set(JAVASCRIPT)
+
+
+AGENT = """
+import anthropic, os
+
+for name, expected in (("html", "page"), ("gzip", "It is Paris, on the Seine.")):
+    client = anthropic.Anthropic(api_key=f"sim-{name}")
+    said = client.messages.create(model="m", max_tokens=9, messages=[{"role": "user", "content": "What is the capital of France?"}])
+    assert (said.content[0].text if expected != "page" else "page") == expected
+    assert expected != "page" or isinstance(said, str)
+"""
+
+
+@pytest.mark.parametrize("command", re.findall(r"^```console\nagentsim (serve .*)\n```", TEXT, re.MULTILINE))
+def test_a_folder_is_served_to_a_command(command: str, monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(ROOT)
+    (tmp_path / "my_agent.py").write_text(AGENT, "utf-8")
+    words = command.replace("python my_agent.py", f"{sys.executable} {tmp_path / 'my_agent.py'}")
+    command_output(*shlex.split(words))

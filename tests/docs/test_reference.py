@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+import yaml
 from jsonschema_rs import validator_for
 
 import agentsim
@@ -17,8 +18,6 @@ from agentsim.styles import all_styles
 from tests.docs.pages import DOCS, ROOT, Session, blocks_of
 from tools.reference.files import SCHEMA, built, kept, navigation
 
-#: Pages that have a place in the navigation once they are there.
-COMING = {"add-your-sdk.md", "benchmarks.md"}
 WRITE = "run: python -m tools.reference"
 
 
@@ -63,7 +62,7 @@ def test_every_page_is_in_the_navigation_and_every_entry_is_a_page(pages):
     there = {str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md")} | {
         path.removeprefix("docs/") for path in pages
     }
-    assert listed == there - COMING, "the navigation is in zensical.toml"
+    assert listed == there, "the navigation is in zensical.toml"
 
 
 def test_the_schema_of_the_repository_takes_every_story():
@@ -76,3 +75,13 @@ def agentsim_data(file):
     from agentsim.scenario.load import load_data
 
     return load_data(file)
+
+
+def test_the_pre_commit_hook_is_the_command_and_takes_scenario_files():
+    [hook] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+    assert hook["id"] in (DOCS / "install.md").read_text("utf-8")
+    assert hook["entry"].split()[0] == "agentsim"
+    assert hook["entry"].split()[1] in COMMANDS
+    files = re.compile(hook["files"])
+    assert all(map(files.search, ["scenarios/a.yaml", "tests/scenarios/deep/b.yml", "x/refund.scenario.yaml"]))
+    assert not any(map(files.search, ["pyproject.toml", "docker-compose.yaml", "my_scenarios.yaml"]))

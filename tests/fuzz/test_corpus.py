@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.fuzz.targets import CORPUS, TARGETS
+from tests.store.test_store_hostile import places, with_value
 
 FILES = {name: sorted((CORPUS / name).iterdir()) for name in TARGETS}
 ALL = [pytest.param(name, path, id=f"{name}-{path.name}") for name, paths in FILES.items() for path in paths]
@@ -49,3 +51,19 @@ def test_what_is_near_it_ends_well_too(name: str) -> None:
         TARGETS[name](data)
 
     ends_well()
+
+
+#: One of each kind of JSON value.
+KINDS: tuple[object, ...] = ([], [1], {}, {"a": []}, 1, None, "x", True, 1.5)
+
+
+@pytest.mark.parametrize("path", FILES["request"], ids=lambda path: path.name)
+def test_a_request_with_another_type_at_any_place_ends_well(path: Path) -> None:
+    data = path.read_bytes()
+    try:
+        body = json.loads(data[1:])
+    except ValueError:
+        return
+    for place in places(body):
+        for value in KINDS:
+            TARGETS["request"](data[:1] + json.dumps(with_value(body, place, value)).encode())

@@ -32,8 +32,8 @@ from agentsim.core.messages import (
 from agentsim.core.transcript import Transcript
 from agentsim.judge.rules import chosen
 from agentsim.report.html import budgeted, compared, shown, tested
-from agentsim.report.html.page import plain
 from agentsim.report.html.tested import PlayedTest
+from agentsim.report.plain import plain
 from agentsim.report.table import Table
 from tests.html.pages import PAGES
 from tests.html.reading import find, parsed, tag

@@ -22,6 +22,8 @@ from agentsim.http.server import Server
 from agentsim.http.sessions import Sessions
 from agentsim.http.spoil import spoiled
 from agentsim.judge.expect import unmet
+from agentsim.report.html import shown
+from agentsim.report.show import lines_of
 from agentsim.scenario.dump import dumps
 from agentsim.scenario.load import load, loads
 from agentsim.scenario.model import UNREADABLE, Chaos, Malformed, Stall
@@ -255,6 +257,13 @@ def test_the_transcript_says_what_the_client_could_not_read() -> None:
     failed = provider.events[-1]
     assert isinstance(failed, ModelFailed)
     assert (failed.fault.type, failed.fault.message) == (UNREADABLE, "the body is no reply (text/html)")
+
+
+def test_what_happens_on_the_way_is_shown_as_text_and_as_a_page() -> None:
+    scenario = load(FOLDER / "repeated_event.yaml")
+    assert '    on its way: events: [{"repeat": 4}]' in list(lines_of(scenario))
+    assert "on its way: events: [{&#34;repeat&#34;: 4}]" in shown.page(scenario, "a.yaml")
+    assert 'on its way: malformed: "html"' in "\n".join(lines_of(load(FOLDER / "html_error.yaml")))
 
 
 # --- the file ------------------------------------------------------------------------------------------------------------

@@ -14,10 +14,10 @@ import pytest
 
 from agentsim.errors import ScenarioError, UsageError
 from agentsim.http.provider import Settings
-from agentsim.http.reading import LARGEST_BODY
 from agentsim.http.serve import scenarios_at, serve
 from agentsim.http.server import Server
 from agentsim.http.sessions import Sessions
+from agentsim.limits import limit
 from agentsim.scenario.load import loads
 
 CLAUDE = {"x-api-key": "k", "anthropic-version": "2023-06-01", "content-type": "application/json"}
@@ -112,10 +112,10 @@ def test_an_unknown_request_is_told_what_is_known(client: httpx2.Client, method:
 
 def test_a_body_that_is_too_large_is_refused_before_it_has_arrived(server: Server, client: httpx2.Client) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as sock:
-        head = "POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: k\r\nanthropic-version: 2023-06-01\r\n"
-        sock.sendall(f"{head}content-length: {3 * LARGEST_BODY}\r\n\r\n".encode())
+        head = "POST /v1/messages HTTP/1.1\r\nhost: localhost\r\nx-api-key: k\r\nanthropic-version: 2023-06-01\r\n"
+        sock.sendall(f"{head}content-length: {3 * limit('request_body_bytes')}\r\n\r\n".encode())
         block = b"x" * (1 << 20)
-        for _ in range(LARGEST_BODY // len(block) + 1):
+        for _ in range(limit("request_body_bytes") // len(block) + 1):
             sock.sendall(block)
         answer = sock.recv(65536)
     assert answer.startswith(b"HTTP/1.1 413")
@@ -125,7 +125,7 @@ def test_a_body_that_is_too_large_is_refused_before_it_has_arrived(server: Serve
 def test_a_slow_sender_is_waited_for(server: Server, client: httpx2.Client) -> None:
     body = json.dumps(HI).encode()
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as slow:
-        head = f"POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: k\r\nanthropic-version: 1\r\ncontent-length: {len(body)}"
+        head = f"POST /v1/messages HTTP/1.1\r\nhost: localhost\r\nx-api-key: k\r\nanthropic-version: 1\r\ncontent-length: {len(body)}"
         slow.sendall(head.encode() + b"\r\n\r\n" + body[:20])
         assert client.post("/v1/messages", json=HI).status_code == 200, "others are served meanwhile"
         for at in range(20, len(body), 10):
@@ -135,7 +135,7 @@ def test_a_slow_sender_is_waited_for(server: Server, client: httpx2.Client) -> N
 
 def test_a_client_that_goes_away_in_the_middle_harms_nobody(server: Server, client: httpx2.Client) -> None:
     with socket.create_connection(("127.0.0.1", server.port)) as gone:
-        gone.sendall(b"POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n{")
+        gone.sendall(b"POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000\r\n\r\n{")
     with socket.create_connection(("127.0.0.1", server.port)) as wrong:
         wrong.sendall(b"this is no HTTP\r\n\r\n")
         assert wrong.recv(4096).startswith(b"HTTP/1.1 400")

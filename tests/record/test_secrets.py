@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentsim import recording
 from agentsim.store.httplog import line_of
 from agentsim.store.secrets import Secrets, secret_values
-from agentsim.wire.base import HttpRequest
+from agentsim.wire.base import HttpRequest, HttpResponse
 
 #: Made up, each in the shape of its kind; put together here, so that no scanner takes this file for a leak.
 SECRETS = {
@@ -138,3 +140,95 @@ def test_pieces_say_together_what_the_whole_text_says(parts: list[str], size: in
 def test_half_a_character_can_be_written() -> None:
     line = written(HttpRequest("POST", "/", {}, b'{"input": "\\ud800"}'))
     assert json.loads(line)["request"]["body"] == {"input": "\ud800"}
+
+
+# --- every place -----------------------------------------------------------------------------------------------------
+
+PLANT = "plantedSecret4711value"
+PLACES: dict[str, Any] = {
+    "an unknown header": {"headers": {"x-gateway-session": PLANT}},
+    "a header whose name says so": {"headers": {"x-my-auth": PLANT}},
+    "a key with a scheme of its own": {"headers": {"authorization": f"Basic {PLANT}"}},
+    "a cookie": {"headers": {"cookie": f"a=b; session={PLANT}"}},
+    "an unknown query parameter": {"url": f"https://host.test/v1/messages?sig={PLANT}&beta=true"},
+    "a known query parameter that carries a key": {
+        "headers": {"x-api-key": PLANT},
+        "url": f"https://host.test/v1/messages?after={PLANT}",
+    },
+    "the user of the URL": {"url": f"https://{PLANT}:x@host.test/v1/messages", "headers": {"x-api-key": PLANT}},
+    "a harmless header that carries a key": {"headers": {"user-agent": f"me/1 {PLANT}", "api-key": PLANT}},
+    "a field of the request": {"body": {"metadata": {"api_key": PLANT}}},
+    "a field deep in the request": {"body": {"tools": [{"headers": {"Authorization": PLANT}}]}},
+    "the arguments of a call": {"body": {"arguments": json.dumps({"user": "ann", "password": PLANT})}},
+    "a text that is JSON": {"body": {"content": json.dumps({"a": json.dumps({"client_secret": PLANT})})}},
+    "a response header": {"answer": [("set-cookie", f"id={PLANT}")]},
+    "the response": {"said": {"access_token": PLANT}},
+    "a streamed call": {"pieces": ['{"user": "ann", "pass', 'word": "planted', "Secret4711", 'value"}']},
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_planted_secret_is_not_written(place: str) -> None:
+    planted = PLACES[place]
+    body = json.dumps({"model": "m", "echo": PLANT if "headers" in planted else "", **planted.get("body", {})}).encode()
+    headers = {"content-type": "application/json", **planted.get("headers", {})}
+    request = HttpRequest("POST", planted.get("url", "https://host.test/v1/messages"), headers, body)
+    said = json.dumps({"echo": PLANT if "headers" in planted else "", **planted.get("said", {})}).encode()
+    line = written(request, stream(*planted["pieces"]) if "pieces" in planted else said, planted.get("answer", ()))
+    assert PLANT not in line
+    assert PLANT not in said_in(line) if "pieces" in planted else True
+
+
+@pytest.mark.parametrize(
+    "name", ["MY_KEY", "OPENAI_APIKEY", "GH_PAT", "PGPASSWORD", "npm_config__auth", "DB_CREDENTIALS", "X_TOKEN_2"]
+)
+def test_a_variable_whose_name_says_so_is_secret(name: str) -> None:
+    assert secret_values({name: PLANT}) == [PLANT]
+
+
+@pytest.mark.parametrize(
+    "name", ["HOME", "KEYBOARD", "MONKEYS", "TOKENIZERS_PARALLELISM", "SSH_AUTH_SOCK", "PATH", "AUTHOR"]
+)
+def test_a_variable_that_only_sounds_like_it_is_none(name: str) -> None:
+    assert secret_values({name: PLANT}) == []
+
+
+def test_fields_that_providers_need_stay() -> None:
+    body = {
+        "max_tokens": 9, "prompt_cache_key": "a-long-cache-key", "logprobs": [{"token": " something"}],
+        "thinking": {"signature": "EqQBCgIYAhIM1234"}, "tools": [{"properties": {"password": {"type": "string"}}}],
+        "input": {"key": "a value of a tool", "next_page_token": "abcdefghijkl"},
+    }  # fmt: skip
+    line = written(HttpRequest("POST", "/v1/messages", {}, json.dumps(body).encode()))
+    assert json.loads(line)["request"]["body"] == body
+
+
+def test_what_the_plugin_records_holds_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", PLANT)
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": f"your key is {PLANT}!"}}
+    said = json.dumps({"id": "c", "object": "chat.completion", "choices": [choice]}).encode()
+    answer = HttpResponse(200, (("content-type", "application/json"),), (said,))
+    monkeypatch.setattr(recording, "forwarded", lambda request: answer)
+    sim = recording.recorded(tmp_path / "a.yaml", "all", (), f"what is {PLANT}")
+    assert sim is not None
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": f"what is {PLANT}"}]}).encode()
+    headers = {"authorization": f"Bearer {PLANT}", "x-api-key": "another-plain-key"}
+    with sim:
+        sim.answer(HttpRequest("POST", "https://api.openai.com/v1/chat/completions", headers, body))
+    text = (tmp_path / "a.yaml").read_text("utf-8")
+    assert PLANT not in text
+    assert "your key is [secret removed]!" in text
+
+
+def test_an_answer_that_nobody_can_read_is_recorded_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", PLANT)
+    page = HttpResponse(200, (("content-type", "text/html"),), (b"<html>",))
+    monkeypatch.setattr(recording, "forwarded", lambda request: page)
+    sim = recording.recorded(tmp_path / "a.yaml", "all", (), "hi")
+    assert sim is not None
+    body = b'{"model": "m", "messages": [{"role": "user", "content": "hi"}]}'
+    with sim:
+        sim.answer(
+            HttpRequest("POST", "https://api.openai.com/v1/chat/completions", {"authorization": "Bearer k"}, body)
+        )
+    assert "unreadable_answer" in (tmp_path / "a.yaml").read_text("utf-8")

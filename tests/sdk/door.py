@@ -75,7 +75,8 @@ class Door:
         """
         number = next(self._numbers)
         key = f"k{number}"
-        provider = self.sessions.open(key, _prefixed(scenario, prefix), LENIENT)
+        told = _twice(scenario) if asked["says_twice"] else scenario
+        provider = self.sessions.open(key, _prefixed(told, prefix), LENIENT)
         sent = {name: value for name, value in asked.items() if name not in ("case", "full", "variant")}
         where = {"base_url": f"{self.server.url}/s/{key}", "api_key": f"sim-{key}"}
         try:
@@ -84,9 +85,18 @@ class Door:
             self.sessions.close(key)
         if answer.get("skip"):
             return None
-        told = json.dumps(answer).replace(where["base_url"], "BASE_URL")
-        answer = json.loads(told.replace(self.server.url.removeprefix("http://"), "HOST"))
+        said = json.dumps(answer).replace(where["base_url"], "BASE_URL")
+        answer = json.loads(said.replace(self.server.url.removeprefix("http://"), "HOST"))
         return _seen(asked, answer, provider)
+
+
+def _twice(scenario: Scenario) -> Scenario:
+    """The scenario for a text protocol, which has two requests for a reply without calls."""
+    entries = scenario.script
+    doubled = [
+        one for one in entries for _ in range(2 if isinstance(one, ScriptedReply) and not one.reply.calls else 1)
+    ]
+    return replace(scenario, script=tuple(doubled))
 
 
 def _prefixed(scenario: Scenario, prefix: str) -> Scenario:

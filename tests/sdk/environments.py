@@ -117,7 +117,7 @@ def versions(name: str, packages: list[str], latest: bool = False) -> dict[str, 
 
 
 #: Seconds that a driver's first answer may take longer: some SDKs take their time to be imported.
-STARTING = 120
+STARTING = 600
 
 
 class Driver:

@@ -11,6 +11,7 @@ NAME is a folder beside this file with a manifest, a driver, and ``entries.json`
      "entries": [{"style": "langchain/create_agent", "wires": ["anthropic-messages", …],
                   "streams": [false, true],  the values of `stream` that are a choice
                   "no_limit": true,          whether the SDK has a value for "no limit"
+                  "says_twice": true,        a text protocol: two requests for a reply without calls
                   "cases": ["answer"],       the only cases that it is measured with, where not all
                   "rows": ["answer"],        the same, but random scripts are tried on it too
                   "more_limits": [20],       also for cases that name no limits of their own
@@ -112,6 +113,7 @@ def question(document: Json, case: Json, entry: Json, wire: str, stream: bool, l
         "tools": list(tools.values()),
         "options": entry.get("options", {}) | case.get("options", {}),
         "variant": entry.get("options", {}),
+        "says_twice": entry.get("says_twice", False),
         "timeout": case.get("timeout", 30),
         **{
             name: case[name]
@@ -133,6 +135,8 @@ def measure(port: int, driver: Driver, number: int, asked: Json) -> Json | None:
     """One run: script to the server, case to the driver, and a row of both their accounts."""
     case, key = asked["case"], f"k{number}"
     script = {name: case.get(name) for name in ("replies", "then", "max_requests")}
+    if asked["says_twice"]:
+        script["replies"] = [one for reply in case["replies"] for one in [reply] * (1 if _asks_once(reply) else 2)]
     control(port, key, script)
     where = {"base_url": f"http://127.0.0.1:{port}/s/{key}", "api_key": f"sim-{key}"}
     sent = {name: value for name, value in asked.items() if name not in ("case", "full", "variant")}
@@ -148,6 +152,16 @@ def measure(port: int, driver: Driver, number: int, asked: Json) -> Json | None:
     return line
 
 
+def _asks_once(reply: Json) -> bool:
+    """Whether a text protocol has one request for this reply: it has a call, or is a failure."""
+    return (
+        "http_error" in reply
+        or "broken" in reply
+        or bool(reply.get("calls"))
+        or any("call" in one for one in reply.get("content", ()))
+    )
+
+
 # --- rows --------------------------------------------------------------------------------------------
 
 
@@ -155,6 +169,8 @@ def row(asked: Json, answer: Json, seen: Json, threads: bool) -> Json:
     """One line of the result."""
     replied = [request for request in seen["requests"] if not request["faulted"]]
     runs, rounds = tool_rounds(replied, answer.get("tool_runs") or [], threads)
+    if asked.get("says_twice"):
+        rounds = len(runs)  # a text protocol's reply has one run
     names = ("returned", "finish_reason", "final_text", "reported_count", "error")
     return {
         "case": asked["case"]["id"],

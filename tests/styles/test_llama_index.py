@@ -262,7 +262,7 @@ def test_a_call_is_a_text_and_its_result_a_text_of_the_user():
 
 def test_an_empty_reply_is_asked_again_with_the_prompt_said_once_more():
     run = played(REACT, "- {empty: true}\n- {text: done}", wire=CHAT)
-    assert requests_of(run)[1] == ["user:text+text", "assistant:", "user:text"]
+    assert requests_of(run)[1] == ["user:text+text", "assistant:text", "user:text"]
     assert (run.model_calls, run.final_text) == (2, "done")
 
 

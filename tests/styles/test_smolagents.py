@@ -44,6 +44,12 @@ def test_the_extra_call_s_text_is_returned_and_its_calls_are_ignored():
     assert played(CALLING, ENDLESS, limit=1).final_text is None
 
 
+def test_the_extra_call_asks_for_the_reply_in_one_piece_also_where_steps_stream():
+    broken = "{text: so far, disconnect: {after_characters: 2, how: end}}"
+    assert played(CALLING, f"- {CALL}\n- {broken}", limit=1, stream=True).final_text == "so far"
+    assert played(CALLING, f"- {broken}\n- {ANSWER}", stream=True).final_text == "done"
+
+
 def test_an_error_of_the_extra_call_becomes_the_text():
     run = played(CALLING, f"- {CALL}\n- {{error: 400}}", limit=1)
     assert (run.returned, run.ended) == ("stopped", "limit")

@@ -13,30 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from agentsim import __version__
 from agentsim.errors import UsageError
+from agentsim.report.plain import plain
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 #: In place of a file's name: standard output.
 STANDARD_OUTPUT = "-"
-
-#: What hides, or reorders the text around it, is shown by its number: direction marks, zero-width characters, line separators,
-#: and the tags and selectors in which whole texts have been smuggled past readers.
-_HIDDEN = (
-    0xAD, 0x061C, 0x180E, 0x200B, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2060, 0x2070), 0xFEFF,
-    *range(0xE0000, 0xE0200),
-)  # fmt: skip
-#: C0 controls have pictures of their own in Unicode; tabs and line ends stay. C1 controls, and what is no character, have none.
-_PICTURES = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n\r"} | {0x7F: "\u2421"}
-_NO_CHARACTERS = (
-    *range(0x80, 0xA0), *range(0xFDD0, 0xFDF0), *range(0xD800, 0xE000),
-    *(plane + last for plane in range(0, 0x110000, 0x10000) for last in (0xFFFE, 0xFFFF)),
-)  # fmt: skip
-_PLAIN = {
-    **_PICTURES,
-    **dict.fromkeys(_NO_CHARACTERS, "\ufffd"),
-    **{code: f"[U+{code:04X}]" for code in _HIDDEN},
-}
 
 
 def require() -> None:
@@ -104,11 +87,6 @@ def check_writable(path: str) -> None:
         raise UsageError(f"{path!r} can't be written: there is no folder {folder!r}")
     if not os.access(path if os.path.exists(path) else folder, os.W_OK):
         raise UsageError(f"{path!r} can't be written: permission denied")
-
-
-def plain(text: str) -> str:
-    """Text as a page can show it: nothing in it hides, reorders what is around it, or can't be encoded."""
-    return text.translate(_PLAIN)
 
 
 @lru_cache(maxsize=1)

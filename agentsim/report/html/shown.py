@@ -10,10 +10,11 @@ from agentsim.judge.result import Result
 from agentsim.report.html.page import render
 from agentsim.report.html.pieces import Piece, json_text, of_part, piece
 from agentsim.report.html.timeline import Card, Timeline, reply_card, timeline
-from agentsim.report.show import facts_of
+from agentsim.report.show import facts_of, notes_of
 from agentsim.report.transcript import ending_lines, fault_text, many
+from agentsim.scenario.chaos import words
 from agentsim.scenario.model import FOREVER, Entry, Scenario, ScriptedReply
-from agentsim.store.recording import RULES, Recording
+from agentsim.store.recording import Recording
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +56,10 @@ def page(found: Scenario | Recording, file: str) -> str:
         parts, tools, title = list(_scripts(found)), _tools(found), found.name
     else:
         parts, tools, title = list(_conversations(found)), [], f"{found.format} recording"
-        skipped = [
-            f"not read: {what}" + (f" ({count} times)" if count > 1 else "") for what, count in found.skipped.items()
-        ]
-        notes = (*(RULES[each] for each in found.inferred if each in RULES), *found.notes, *skipped)
+        notes = tuple(notes_of(found))
     facts = {key: value for key, value in facts_of(found).items() if not isinstance(value, list)}
     return render(
-        "show.html", title=title, file=file, facts=facts, parts=parts, tools=tools, notes=tuple(dict.fromkeys(notes)),
+        "show.html", title=title, file=file, facts=facts, parts=parts, tools=tools, notes=notes,
         agents=any(tool.agent for tool in tools),
     )  # fmt: skip
 
@@ -102,6 +100,8 @@ def _entry(number: int, entry: Entry) -> Card:
     notes = [] if entry.repeat == 1 else ["for ever" if entry.repeat == FOREVER else f"{entry.repeat} times"]
     if entry.when is not None:
         notes.append(f"when {entry.when.where.replace('_', ' ')} {entry.when.how} {entry.when.pattern!r}")
+    if entry.chaos is not None:
+        notes.append(f"on its way: {words(entry.chaos)}")
     if isinstance(entry, ScriptedReply):
         notes += [f"hands over to {agent}" for agent in entry.handoff]
         return reply_card(entry.reply, 1, "model", f"reply {number}", tuple(notes))

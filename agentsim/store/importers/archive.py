@@ -10,10 +10,10 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
+from agentsim.limits import limit
 from agentsim.store.importers.source import Source, sensible
 
 ZSTANDARD = 93
-MOST_MEMBERS = 100_000
 
 
 def open_archive(source: Source) -> zipfile.ZipFile:
@@ -26,8 +26,9 @@ def open_archive(source: Source) -> zipfile.ZipFile:
         archive = zipfile.ZipFile(io.BytesIO(source.whole()))
     except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, struct.error) as error:
         raise source.error(f"broken zip archive, maybe cut: {error}") from None
-    if len(archive.infolist()) > MOST_MEMBERS:
-        raise source.error(f"a zip archive with more than {MOST_MEMBERS} members: refused")
+    most = limit("import_members")
+    if len(archive.infolist()) > most:
+        raise source.error(f"a zip archive with more than {most} members: refused")
     return archive
 
 

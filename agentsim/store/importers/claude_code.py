@@ -2,7 +2,7 @@
 
 A reply is written block by block, a line each, under one `message.id`; results may stand between its lines, and usage is
 repeated on each. After a resume old lines come again under new uuids. `parentUuid` makes a tree: side chains are subagents,
-a rewind leaves a dead branch, a compaction begins a new root.
+a rewind leaves a dead branch, a compaction begins a new root. Subagents may have files of their own, which are read with their session's.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from agentsim.core.messages import Block, Part, Text, ToolCall, ToolResult, Usage
 from agentsim.store.building import ConversationBuilder
-from agentsim.store.importers import Importer
+from agentsim.store.importers import Importer, claude_subagents
 from agentsim.store.importers.blocks import as_dict, as_list, claude_parts, reply_blocks, text_of, usage
 from agentsim.store.importers.source import Shape, Source
 from agentsim.store.recording import STOP_REASONS, Recording
@@ -83,6 +83,7 @@ class _Session:
         self.said: set[int] = set()
         #: calls of subagents that no side chain has taken up yet
         self.tasks: list[str] = []
+        self.work = claude_subagents.Tasks()
 
     def line(self, number: int, record: dict[str, Any]) -> None:
         """Take one line."""
@@ -157,7 +158,10 @@ class _Session:
         self._note_tasks(blocks)
 
     def _note_tasks(self, blocks: Iterable[Block]) -> None:
-        self.tasks += [b.id for b in blocks if isinstance(b, ToolCall) and b.name in ("Task", "Agent")]
+        for block in blocks:
+            if isinstance(block, ToolCall) and block.name in ("Task", "Agent"):
+                self.tasks.append(block.id)
+                self.work.called(block)
 
     def _again(self, thread: _Thread, key: str, blocks: tuple[Block, ...], raw: str | None) -> None:
         """A reply that is long over: a resumed session repeats it, or its last blocks come late."""
@@ -185,9 +189,9 @@ class _Session:
         """A task's result names the agent that did it."""
         result = as_dict(record.get("toolUseResult"))
         agent = text_of(result.get("agentId"))
-        if agent in self.by_agent:
-            call = next((p.call_id for p, _ in thread.after if isinstance(p, ToolResult)), None)
-            self.by_agent[agent].builder.parent = call
+        call = next((p.call_id for p, _ in reversed(thread.after) if isinstance(p, ToolResult)), None)
+        if agent is not None and call is not None:
+            self.work.done(agent, call)
 
     # -- which conversation -------------------------------------------------------------------------------------
 
@@ -246,6 +250,12 @@ class _Session:
         if isinstance(uuid, str):
             self.at[uuid] = (thread, thread.position)
 
+    def give_parents(self) -> None:
+        """Say of each subagent which call it is the work of."""
+        agents = {agent: thread.builder for agent, thread in self.by_agent.items()}
+        taken = [thread.builder.parent for thread in self.threads]
+        self.work.give_parents(agents, taken)
+
     def note(self, text: str) -> None:
         """Note something, once, with how often it was."""
         self.notes[text] = self.notes.get(text, 0) + 1
@@ -287,6 +297,7 @@ def read_lines(source: Source, records: Iterator[tuple[int, Any]], name: str) ->
         session.line(number, record)
     for thread in session.threads:
         thread.close()
+    session.give_parents()
     notes = [text if n == 1 else f"{text} ({n} times)" for text, n in session.notes.items()]
     conversations = [thread.builder.conversation() for thread in session.threads]
     missing = any(origin.raw is None for c in conversations for origin in c.origins)
@@ -318,7 +329,7 @@ def _fits(value: Any) -> bool:
 
 def _read(source: Source, shape: Shape) -> Recording:
     if shape.kind == "lines":
-        return read_lines(source, source.records(), IMPORTER.name)
+        return read_lines(source, claude_subagents.records(source), IMPORTER.name)
     value = shape.value
     if isinstance(value, dict):
         value = as_list(value["loglines"]) if "loglines" in value else [value]

@@ -10,16 +10,16 @@ import json
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from agentsim.errors import TranscriptError
+from agentsim.limits import limit
 
-#: Compressed data may unfold to so many bytes, and to so many times its size once that is more than SMALL.
-LARGEST = 256 << 20
+#: Compressed data may unfold to so many bytes whatever its own size is.
 SMALL = 16 << 20
-RATIO = 100
 
 #: As much of the file's beginning is looked at to recognise it.
 HEAD = 1 << 20
@@ -57,10 +57,20 @@ class Source:
             return file.read(HEAD)
 
     def whole(self) -> bytes:
-        """All its bytes."""
+        """All its bytes.
+
+        Raises:
+            TranscriptError: they are more than is read of a file.
+        """
         if self.data is None:
-            assert self.path is not None
-            self.data = self.path.read_bytes()
+            most = limit("import_file_bytes")
+            with self._open() as file:
+                data = file.read(most + 1)
+            if len(data) > most:
+                raise self.error(
+                    f"more than {most} bytes, which is the most that is read of a file (import_file_bytes)"
+                )
+            self.data = data
         return self.data
 
     def text(self) -> str:
@@ -77,9 +87,16 @@ class Source:
             raise self.error(f"not UTF-8: byte {data[error.start]:#04x} at offset {error.start}", line) from None
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """Its lines with their numbers, without reading the whole file at once."""
+        """Its lines with their numbers, without reading the whole file at once.
+
+        Raises:
+            TranscriptError: a line is longer than is read of a file.
+        """
+        most = limit("import_file_bytes")
         with self._open() as file:
-            for number, line in enumerate(file, 1):
+            for number, line in enumerate(iter(partial(file.readline, most + 1), b""), 1):
+                if len(line) > most:
+                    raise self.error(f"a line of more than {most} bytes (import_file_bytes)", number)
                 if line.strip():
                     yield number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
 
@@ -171,7 +188,7 @@ def unfold(data: bytes, source: Source) -> bytes:
 
 def sensible(data: bytes, small: int = SMALL) -> int:
     """How many bytes compressed data may unfold to."""
-    return min(LARGEST, max(small, len(data) * RATIO))
+    return min(limit("import_unfolded_bytes"), max(small, len(data) * limit("import_ratio")))
 
 
 def gunzip(data: bytes, most: int) -> bytes:

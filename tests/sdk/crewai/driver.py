@@ -6,6 +6,7 @@ Neither says whether it finished: every return is an answer. Each kickoff starts
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 from typing import Any
 
@@ -17,6 +18,8 @@ from crewai.tools import BaseTool
 from py_common import TYPES, Failure, Json, Tools, serve
 from pydantic import Field, create_model
 
+for provider in ("anthropic", "openai"):  # crewai imports them with the first model, which takes longer than a run may
+    importlib.import_module(f"crewai.llms.providers.{provider}.completion")
 retry._LLM_RATE_LIMIT_INITIAL_DELAY_SECONDS = 0.01  # type: ignore[misc]
 
 

@@ -126,7 +126,7 @@ def handle(case: Json, tools: Tools) -> Json:
         **({"retry": given["retry"]} if "retry" in given else {}),
     )
     options: Json = {} if case["limit"] == "default" else {"max_steps": case["limit"]}
-    if "max_tool_threads" in given:
+    if "max_tool_threads" in given and not coding:
         options["max_tool_threads"] = given["max_tool_threads"]
     agent: Any = (CodeAgent if coding else ToolCallingAgent)(
         tools=[tool(tools, spec) for spec in tools.specs],

@@ -1,0 +1,1 @@
+"""How fast agentsim is beside its peers: `python -m bench`."""
