@@ -5,19 +5,27 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
+from agentsim.core.events import ModelReplied
+from agentsim.core.messages import ToolResult
 from agentsim.core.transcript import Transcript
-from agentsim.errors import UsageError
+from agentsim.errors import ScriptError, TranscriptError, UsageError
 from agentsim.http.environment import for_subprocess
+from agentsim.http.guard import NetworkBlocked, closed_network
 from agentsim.http.record import Files, Mode, Recorder, goes_live
 from agentsim.http.recording import passing_through
+from agentsim.judge.case import Case
+from agentsim.judge.check import settled
+from agentsim.judge.expected import expectation_problems
+from agentsim.judge.outcome import UNKNOWN, got_of
+from agentsim.judge.rules import Verdict
 from agentsim.scenario.load import load
 from agentsim.scenario.model import Scenario
-from agentsim.session import Sim, play, replay
+from agentsim.session import Sim, play, replay, tool_results
 
 
 def record(
@@ -55,21 +63,37 @@ def record(
 
 
 class Live:
-    """A recording in the making.
+    """A recording in the making; a test uses it as it uses a Sim.
 
+    Args:
+        path, mode, upstream: as `record` takes them.
+        prompt: what the test asks, where no file says it yet.
+        only_hosts: hosts that may be reached meanwhile, the providers' among them; None: every one.
     Attributes:
         files: where it goes.
         written: the files, once the block has ended well. Where it ends with an exception the traffic stays under its `.part` name, and a
             recording that was there before stays as it is.
     """
 
-    def __init__(self, path: str | os.PathLike[str], mode: Mode, upstream: Sequence[str]) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        mode: Mode,
+        upstream: Sequence[str],
+        *,
+        prompt: str | None = None,
+        only_hosts: Sequence[str] | None = None,
+    ) -> None:
         self.files = Files(path)
         self.written: list[Path] = []
         self._path, self._mode, self._upstream = path, mode, upstream
+        self._prompt, self._only_hosts = prompt, only_hosts
         self._stack = contextlib.ExitStack()
         self._recorder: Recorder | None = None
         self._url = ""
+        self._blocked: list[NetworkBlocked] = []
+
+    # --- what the code under test needs ------------------------------------------------------------------------
 
     @property
     def scenario(self) -> Scenario:
@@ -86,24 +110,22 @@ class Live:
 
     @property
     def prompt(self) -> str:
-        """The scenario's first prompt.
+        """The scenario's first prompt, or what the test asks.
 
         Raises:
             UsageError: there is no scenario yet, or it has none.
         """
-        prompts = self.scenario.prompts
+        if self._prompt is not None and not self.files.scenario.exists():
+            return self._prompt
+        prompts = self.prompts
         if not prompts:
             raise UsageError(f"{str(self.files.scenario)!r} has no prompt; it starts from its messages")
         return prompts[0]
 
     @property
-    def transcript(self) -> Transcript:
-        """The transcript of the (first) conversation, once the block has ended; empty before."""
-        from agentsim.store import jsonl
-
-        if self.files.transcript not in self.written:
-            return Transcript()
-        return jsonl.loads(self.files.transcript.read_text("utf-8"), file=str(self.files.transcript))
+    def prompts(self) -> tuple[str, ...]:
+        """All of the scenario's prompts."""
+        return self.scenario.prompts
 
     @property
     def environment(self) -> dict[str, str]:
@@ -115,14 +137,58 @@ class Live:
         """A client of an SDK's class, with the real key; any other client of this process is recorded as well."""
         return cls(**settings)
 
+    # --- what came of it ---------------------------------------------------------------------------------------
+
+    @property
+    def transcript(self) -> Transcript:
+        """The transcript of the (first) conversation, as far as it has come."""
+        from agentsim.store.importers import read
+
+        file = next((file for file in (self.files.part, self.files.traffic) if file.exists()), None)
+        if file is None or (self._recorder is None and not self.written):
+            return Transcript()
+        try:
+            talks = [talk for talk in read(file, format="agentsim-recording").conversations if len(talk.events) > 1]
+        except TranscriptError:  # nothing has been said yet
+            return Transcript()
+        return Transcript(talks[0].events) if talks else Transcript()
+
+    @property
+    def model_calls(self) -> int:
+        """Requests that got a reply."""
+        return sum(type(event) is ModelReplied for event in self.transcript)
+
+    @property
+    def tool_results(self) -> list[ToolResult]:
+        """Results that the code under test has sent."""
+        return tool_results(self.transcript)
+
+    def check(self, *rules: str, answer: Any = UNKNOWN, limit: float | None = None) -> list[Verdict]:
+        """Hold what happened so far against the loop rules; as `Sim.check`."""
+        __tracebackhide__ = True
+        got = None if answer is UNKNOWN else got_of(answer)
+        return settled(Case(tuple(self.transcript), got=got, finished=True, limit=limit), rules)
+
+    def check_expectations(self, answer: Any = UNKNOWN) -> None:
+        """Hold the run against the `expect` of the scenario that is there, if one is; as `Sim.check_expectations`."""
+        expect = self.scenario.expect if self.files.scenario.exists() else None
+        wrong = list(expectation_problems(expect or {}, self.transcript, self.tool_results, answer))
+        if wrong:
+            raise ScriptError(f"recording {self.files.name!r}: {'; '.join(wrong)}")
+
+    # --- the recording itself ----------------------------------------------------------------------------------
+
     def __enter__(self) -> Live:
         self._recorder = Recorder(self._path, replace=True, go_on=self._mode == "new")
         through = passing_through(
             self._recorder, upstream=self._upstream, tell=lambda text: print(text, file=sys.stderr, flush=True)
         )
         try:
+            if self._only_hosts is not None:
+                self._stack.enter_context(closed_network(self._only_hosts, self._blocked.append))
             self._url = self._stack.enter_context(through)
         except BaseException:
+            self._stack.close()
             self._recorder.abandon()
             raise
         return self
@@ -130,12 +196,46 @@ class Live:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> Literal[False]:
-        self._stack.close()
-        assert self._recorder is not None
         if error is None:
-            self.written = self._recorder.finish()
+            self.close()
         else:
-            self._recorder.abandon()
+            self.explain(error)
+        return False
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[Live]:
+        """Record while it is open; what `close` does not finish is given up."""
+        with self:
+            try:
+                yield self
+            finally:
+                if self._recorder is not None:
+                    self._give_up()
+
+    def close(self) -> None:
+        """Finish the recording and write its files.
+
+        Raises:
+            NetworkBlocked: something else than a provider was to be reached.
+        """
+        if self._recorder is None:
+            return
+        if self._blocked:
+            self._give_up()
+            raise self._blocked[0]
+        self._stack.close()
+        recorder, self._recorder = self._recorder, None
+        self.written = recorder.finish()
+
+    def explain(self, error: BaseException) -> None:
+        """The code under test threw: give the recording up, and say where the rest of it is."""
+        if self._recorder is not None:
+            self._give_up()
             if self.files.part.exists():
                 error.add_note(f"agentsim: what was recorded until then is in {self.files.part}")
-        return False
+
+    def _give_up(self) -> None:
+        self._stack.close()
+        recorder, self._recorder = self._recorder, None
+        if recorder is not None:
+            recorder.abandon()

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal
 
-from agentsim.core.events import ModelReplied, ModelRequested
+from agentsim.core.events import Event, ModelReplied, ModelRequested
 from agentsim.core.messages import ToolResult
 from agentsim.core.transcript import Transcript
 from agentsim.errors import AgentsimError, RuleBroken, ScriptError, ScriptUnfinished, UsageError
@@ -237,17 +237,7 @@ class Sim:
     @property
     def tool_results(self) -> list[ToolResult]:
         """Results that the code under test has sent, each when its call was first answered."""
-        found: list[ToolResult] = []
-        seen: set[tuple[int, str]] = set()
-        for event in self._provider.events:
-            if type(event) is not ModelRequested:
-                continue
-            for message in event.new:
-                for part in message.content:
-                    if type(part) is ToolResult and (event.thread, part.call_id) not in seen:
-                        seen.add((event.thread, part.call_id))
-                        found.append(part)
-        return found
+        return tool_results(self._provider.events)
 
     @property
     def unused_replies(self) -> int:
@@ -394,6 +384,21 @@ class Sim:
             if other != str(first):
                 first.add_note(f"and then: {other}")
         raise first from cause
+
+
+def tool_results(events: Iterable[Event]) -> list[ToolResult]:
+    """The results in a run's requests, each when its call was first answered."""
+    found: list[ToolResult] = []
+    seen: set[tuple[int, str]] = set()
+    for event in events:
+        if type(event) is not ModelRequested:
+            continue
+        for message in event.new:
+            for part in message.content:
+                if type(part) is ToolResult and (event.thread, part.call_id) not in seen:
+                    seen.add((event.thread, part.call_id))
+                    found.append(part)
+    return found
 
 
 def is_last_word(entry: Entry) -> bool:

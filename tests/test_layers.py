@@ -18,8 +18,8 @@ LAYERS = {
     "drive": 2, "store": 2,
     "judge": 3, "http": 3,
     "report": 4, "session": 4, "strategies": 4,
-    "api": 5, "audit": 5, "snapshot": 5, "recording": 5, "live": 5,
-    "pytest_plugin": 6, "cli": 6, "__main__": 7,
+    "api": 5, "audit": 5, "snapshot": 5, "live": 5,
+    "pytest_sim": 6, "pytest_report": 6, "cli": 6, "pytest_plugin": 7, "__main__": 7,
 }  # fmt: skip
 
 #: Third-party packages that each may import; the others use the standard library only.
@@ -33,6 +33,8 @@ ALLOWED = {
     "snapshot": {"syrupy"},
     "cli": {"click", "rich"},
     "pytest_plugin": {"pytest"},
+    "pytest_sim": {"pytest"},
+    "pytest_report": {"pytest"},
 }
 
 

@@ -16,10 +16,13 @@ from agentsim.audit.played import Options, Played
 from agentsim.audit.report import Report, Row
 from agentsim.errors import UsageError
 from agentsim.judge.rules import NOT_APPLICABLE, Rule, Verdict, chosen
-from agentsim.scenario.catalogue import catalogue, withdrawn
+from agentsim.scenario.catalogue import catalogue, withdrawn, without_calls
 from agentsim.scenario.model import Scenario
 
 __all__ = ["Options", "Report", "Row", "audit"]
+
+#: A target that sends no request in so many scenarios won't in the others: it may take its whole deadline each time.
+SILENT = 3
 
 Play = Callable[[Scenario, str], Played]
 
@@ -48,6 +51,7 @@ def audit(
     play = _player(target, options)
     rows: list[Row] = []
     requests = 0
+    why: str | None = None
     for number, (stem, scenario) in enumerate(scenarios.items(), 1):
         if tell is not None:
             tell(stem, number, len(scenarios))
@@ -56,10 +60,14 @@ def audit(
         played = play(scenario, stem)
         if stem == "withdrawn_tool" and (second := withdrawn(scenario, played.offered)) is not None:
             played = play(second, stem)
+        if played.requests and not any(played.offered) and (second := without_calls(scenario)) is not None:
+            played = play(second, stem)
         requests += played.requests
+        why = why or played.stopped or played.ending
+        if not requests and number in (SILENT, len(scenarios)):
+            ended = f" ({why})" if why else ""
+            raise UsageError(f"{_name(target)} sent no request to a model{ended}; does it read the base-URL variables?")
         rows += _rows(stem, played, wanted)
-    if not requests:
-        raise UsageError(f"{_name(target)} sent no request to a model; does it read the base-URL variables?")
     return Report(_name(target), tuple(rows), tuple(wanted))
 
 

@@ -42,15 +42,16 @@ def play_to_command(command: Sequence[str], scenario: Scenario, options: Options
 
     sim = Sim(scenario, Settings(tools=options.tools or None, watch=request), options.allow_hosts, False)
     got: Got | None = None
-    crash = stopped = None
+    crash = stopped = ending = None
     with tempfile.TemporaryDirectory(prefix="agentsim-") as folder, _quietly(), sim:
         run = _Process(command, sim, Path(folder))
         stopped = run.wait(options.deadline, flood, options.most)
         if stopped is None:
             got, crash = run.outcome()
+            ending = run.ending()
     case = sim.case(limit=options.limit)
     case.got, case.crash, case.stopped = got, crash, stopped
-    return judged(sim, case, hung=stopped is not None and not flood.is_set())
+    return judged(sim, case, hung=stopped is not None and not flood.is_set(), ending=ending)
 
 
 class _Process:
@@ -103,6 +104,14 @@ class _Process:
             return ("answer" if self.out.read_bytes().strip() else "none"), None
         crash = crash_in(self.err.read_text("utf-8", "replace")[-20_000:])
         return ("crash" if crash else "none"), crash
+
+    def ending(self) -> str | None:
+        """How it failed: its exit status and the last line of its standard error; None where it did not."""
+        if self.process.returncode == 0:
+            return None
+        lines = self.err.read_text("utf-8", "replace")[-20_000:].split("\n")
+        last = next((line.strip()[:200] for line in reversed(lines) if line.strip()), "")
+        return f"exit status {self.process.returncode}" + (f": {last}" if last else "")
 
 
 class _quietly(contextlib.AbstractContextManager[None]):  # noqa: N801 - reads as a word

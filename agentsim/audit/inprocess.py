@@ -153,7 +153,7 @@ class _Run:
     def play(self) -> Played:
         """Run it and judge it."""
         got: Got | None = None
-        crash = stopped = None
+        crash = stopped = ending = None
         with contextlib.suppress(AgentsimError), self.sim:
             self.watch.start()
             try:
@@ -162,17 +162,20 @@ class _Run:
                 stopped = str(stop)
             except BaseException as error:
                 got, crash = _got(error, self.target.folder)
+                ending = f"{type(error).__name__}: {error}".strip()[:200]
             finally:
                 self.watch.stop()
-        return self.judged(got, crash, stopped)
+        return self.judged(got, crash, stopped, ending=ending)
 
-    def judged(self, got: Got | None, crash: str | None, stopped: str | None, *, hung: bool = False) -> Played:
+    def judged(
+        self, got: Got | None, crash: str | None, stopped: str | None, *, hung: bool = False, ending: str | None = None
+    ) -> Played:
         """The verdicts, with what was seen of the tools."""
         case = self.sim.case(limit=self.options.limit)
         case.got, case.crash, case.stopped = got, crash, stopped
         case.executions = tuple(self.watch.seen)
         case.failing = frozenset(self.watch.failing & {name for _, name in self.watch.seen})
-        return judged(self.sim, case, hung=hung)
+        return judged(self.sim, case, hung=hung, ending=ending)
 
     def request(self, offered: Any) -> None:
         """A request comes in."""

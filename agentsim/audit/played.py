@@ -52,6 +52,7 @@ class Played:
         stopped: why it was stopped, or None.
         broke: how the target broke down (crashed, hung), or None.
         trouble: why the scenario could not be played to this target, or None.
+        ending: how it ended where it gave no answer (an exception, an exit status), or None.
     """
 
     verdicts: Sequence[Verdict] = ()
@@ -62,6 +63,7 @@ class Played:
     stopped: str | None = None
     broke: str | None = None
     trouble: str | None = None
+    ending: str | None = None
 
     def data(self) -> dict[str, Any]:
         """As JSON values, to go from process to process."""
@@ -74,6 +76,7 @@ class Played:
             "stopped": self.stopped,
             "broke": self.broke,
             "trouble": self.trouble,
+            "ending": self.ending,
         }
 
 
@@ -83,7 +86,7 @@ def from_data(data: dict[str, Any]) -> Played:
     return Played(**{**data, "verdicts": verdicts, "outline": tuple(data["outline"]), "run": loads(data["run"])})
 
 
-def judged(sim: Sim, case: Case, *, hung: bool = False) -> Played:
+def judged(sim: Sim, case: Case, *, hung: bool = False, ending: str | None = None) -> Played:
     """The verdicts over a run that is over."""
     broke = f"the target crashed: {case.crash}" if case.crash else None
     if hung:
@@ -97,6 +100,7 @@ def judged(sim: Sim, case: Case, *, hung: bool = False) -> Played:
         case.stopped,
         broke,
         _trouble(sim.errors),
+        ending,
     )
 
 

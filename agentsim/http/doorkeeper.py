@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -86,6 +87,7 @@ def _too_long(request: HttpRequest) -> Complaint | None:
     )
 
 
+@lru_cache(maxsize=256)
 def _name(url: str) -> str:
     """The host that a URL names, without port; "" where it names none."""
     try:

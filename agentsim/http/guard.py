@@ -10,6 +10,7 @@ import ipaddress
 import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 from agentsim.errors import AgentsimError
@@ -63,6 +64,7 @@ class _Guard:
 _guard = _Guard()
 
 
+@lru_cache(maxsize=256)
 def is_local(host: str) -> bool:
     """Whether a host is this machine."""
     if host.lower().rstrip(".") in _LOCAL or host.endswith(".localhost"):

@@ -11,11 +11,15 @@ import os
 import threading
 from collections import deque
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from agentsim.errors import TranscriptError, UsageError
 from agentsim.http.codecs import codec_of
+from agentsim.http.provider import Provider
+from agentsim.scenario.load import load
+from agentsim.scenario.model import Scenario
 from agentsim.store import jsonl
 from agentsim.store.httplog import first_line, line_of, request_key
 from agentsim.store.secrets import Secrets, secret_values
@@ -88,7 +92,8 @@ class Recorder:
     Args:
         path: of the scenario that is to be written.
         replace: whether files of an existing recording are written over, once the new one is finished.
-        go_on: keep what the existing recording holds and answer from it (the mode "new").
+        go_on: keep what the existing recording holds and answer from it (the mode "new"); of a scenario without traffic, its
+            replies while they last.
         environment: where secret values are looked for.
     Raises:
         UsageError: a recording exists and is not to be replaced.
@@ -109,7 +114,11 @@ class Recorder:
         self._lock = threading.Condition()
         self._open = 0
         self._known: dict[str, deque[Any]] = {}
+        self._script: Provider | None = None
+        self._scripted = 0
         lines = list(self._old_lines()) if go_on and self.files.traffic.exists() else []
+        if go_on and not self.files.traffic.exists() and self.files.scenario.exists():
+            self._script = Provider(load(self.files.scenario))
         # Unbuffered: what was written is the system's, and outlives this process.
         self._out: Any = self.files.part.open("wb", buffering=0)
         self._out.write(b"".join((first_line(), *lines)))
@@ -152,6 +161,8 @@ class Recorder:
 
     def recorded(self, request: HttpRequest) -> HttpResponse | None:
         """The recorded answer to a request, each once; None where the recording holds none (any more)."""
+        if (scripted := self._from_script(request)) is not None:
+            return scripted
         if not self._known:
             return None
         try:
@@ -161,6 +172,19 @@ class Recorder:
         with self._lock:
             waiting = self._known.get(request_key(request.method, request.url, self.secrets.in_value(body)))
             return _response(waiting.popleft()) if waiting else None
+
+    def _from_script(self, request: HttpRequest) -> HttpResponse | None:
+        """The scripted reply to a request; None where the script has run out, or this is no request for a reply."""
+        if self._script is None or codec_of(request) is None:
+            return None
+        with self._lock:
+            before = self._script.player.unused
+            response = self._script(request) if before else None
+            if response is None or self._script.player.unused == before:
+                return None
+            self._scripted += 1
+        self.keep_answer(request, response)
+        return response
 
     def finish(self) -> list[Path]:
         """Make scenarios and transcripts of what was kept, and move everything to its place.
@@ -198,7 +222,7 @@ class Recorder:
         from agentsim.store.recording import scenarios
 
         recording = read(self.files.part, format="agentsim-recording")
-        made = scenarios(recording, self.files.name)
+        made = [self._gone_on(each, number) for number, each in enumerate(scenarios(recording, self.files.name))]
         talks = [c for c in recording.conversations if len(c.events) > 1]
         written = []
         for number, scenario in enumerate(made, 1):
@@ -210,6 +234,13 @@ class Recorder:
         self._clear(self.files.scenario, len(made))
         self._clear(self.files.transcript, len(talks))
         return written
+
+    def _gone_on(self, made: Scenario, number: int) -> Scenario:
+        """The scenario that was gone on with and what is new, in place of all that was seen."""
+        if self._script is None or number:
+            return made
+        old = self._script.scenario
+        return replace(old, tools=old.tools or made.tools, script=(*old.script, *made.script[self._scripted :]))
 
     def _clear(self, path: Path, count: int) -> None:
         """Remove what the recording that is replaced had more of."""

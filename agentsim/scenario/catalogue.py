@@ -11,7 +11,7 @@ import agentsim
 from agentsim.core.messages import Reply, ToolCall
 from agentsim.errors import UsageError
 from agentsim.scenario.load import load
-from agentsim.scenario.model import FOREVER, Scenario, ScriptedReply
+from agentsim.scenario.model import FOREVER, AnyCall, Entry, Scenario, ScriptedReply
 
 
 def folder() -> Path:
@@ -51,3 +51,22 @@ def withdrawn(scenario: Scenario, offered: Sequence[Sequence[str] | None]) -> Sc
             return replace(scenario, script=(*scenario.script[:index], entry, replace(last, repeat=FOREVER)))
         before.update(dict.fromkeys(names or ()))
     return None
+
+
+def without_calls(scenario: Scenario) -> Scenario | None:
+    """The scenario for an agent without tools: its replies that call none; None where nothing is left of it but plain answers.
+
+    Args:
+        scenario: of the catalogue; its calls are of tools that the request has to offer.
+    """
+    script = tuple(entry for entry in scenario.script if not _calls_any(entry))
+    is_odd = any(not isinstance(entry, ScriptedReply) or not _is_plain(entry.reply) for entry in script)
+    return replace(scenario, script=script) if is_odd and script != scenario.script else None
+
+
+def _calls_any(entry: Entry) -> bool:
+    return isinstance(entry, ScriptedReply) and any(type(extra) is AnyCall for _, extra in entry.extras)
+
+
+def _is_plain(reply: Reply) -> bool:
+    return reply.stop_reason == "end_turn" and bool(reply.text.strip())

@@ -2,22 +2,52 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import io
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
 from xml.etree import ElementTree
 
 import pytest
 
+from agentsim.cli import main
+
 ROOT = Path(__file__).parents[2]
 
 
-def agentsim(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+def agentsim(*arguments: str, cwd: Path = ROOT) -> SimpleNamespace:
+    """The command, in this process: starting one and importing an SDK anew takes longer than most audits."""
+    out, err, status = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO(), 0
+    before = list(sys.path)
+    sys.path[:0] = [str(ROOT), str(cwd)]
+    try:
+        with (
+            contextlib.chdir(cwd),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+            mock.patch.object(sys, "argv", ["agentsim", "audit", *arguments]),
+        ):
+            main()
+    except SystemExit as end:
+        status = int(end.code or 0)
+    finally:
+        sys.path[:] = before
+        gc.unfreeze()  # an audit freezes what its children share
+    out.flush()
+    return SimpleNamespace(returncode=status, stdout=out.buffer.getvalue().decode(), stderr=err.getvalue())
+
+
+def process(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """The command as a process of its own."""
     path = os.pathsep.join([str(ROOT), str(cwd)])
     done = subprocess.run(
-        [sys.executable, "-m", "agentsim", *arguments],
+        [sys.executable, "-m", "agentsim", "audit", *arguments],
         capture_output=True, text=True, encoding="utf-8", check=False, cwd=cwd, env={**os.environ, "PYTHONPATH": path},
     )  # fmt: skip
     assert "Traceback" not in done.stderr, done.stderr
@@ -25,7 +55,7 @@ def agentsim(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[s
 
 
 def test_the_report_card_names_the_rule_and_shows_the_run():
-    done = agentsim("audit", "tests.zoo.broken:ReturnsOnPause", "--rule", "pause_is_resumed_unchanged")
+    done = agentsim("tests.zoo.broken:ReturnsOnPause", "--rule", "pause_is_resumed_unchanged")
     assert done.returncode == 1
     assert "failed         pause_is_resumed_unchanged" in done.stdout
     assert "pause: reply 2 paused and was never resumed: it was given as the answer" in done.stdout
@@ -33,21 +63,18 @@ def test_the_report_card_names_the_rule_and_shows_the_run():
 
 
 def test_json_has_a_row_for_each_rule_and_scenario():
-    done = agentsim("audit", "tests.zoo.careful:claude", "--rule", "refusal_is_no_answer", "--format", "json")
+    done = agentsim("tests.zoo.careful:claude", "--rule", "truncated_text_is_no_answer", "--format", "json")
     assert done.returncode == 0
     data = json.loads(done.stdout)
     assert data == {
         "target": "tests.zoo.careful:claude",
-        "rules": [
-            {"rule": "refusal_is_no_answer", "result": "passed", "scenario": scenario, "detail": ""}
-            for scenario in ("refusal", "refusal_after_text")
-        ],
+        "rules": [{"rule": "truncated_text_is_no_answer", "result": "passed", "scenario": "cut_text", "detail": ""}],
         "failed": [],
     }
 
 
 def test_junit_and_html_can_be_read_by_others():
-    target = ("audit", "tests.zoo.broken:ReturnsOnPause", "--rule", "pause_is_resumed_unchanged", "--format")
+    target = ("tests.zoo.broken:ReturnsOnPause", "--rule", "pause_is_resumed_unchanged", "--format")
     suite = ElementTree.fromstring(agentsim(*target, "junit").stdout).find("testsuite")
     assert suite is not None
     assert suite.get("failures") == "1"
@@ -55,7 +82,7 @@ def test_junit_and_html_can_be_read_by_others():
 
 
 def test_fail_on_says_which_rules_count():
-    target = ("audit", "tests.zoo.broken:ReturnsOnPause", "--rule", "pause_is_resumed_unchanged", "--fail-on")
+    target = ("tests.zoo.broken:ReturnsOnPause", "--rule", "pause_is_resumed_unchanged", "--fail-on")
     assert agentsim(*target, "limit_is_kept").returncode == 0
     assert agentsim(*target, "none").returncode == 0
     assert agentsim(*target, "pause_is_resumed_unchanged").returncode == 1
@@ -63,7 +90,7 @@ def test_fail_on_says_which_rules_count():
 
 def test_a_missing_server_library_is_told_as_such_and_not_blamed_on_the_command(tmp_path):
     (tmp_path / "httptools.py").write_text("raise ImportError")
-    done = agentsim("audit", "--", sys.executable, "-c", "pass", cwd=tmp_path)
+    done = process("--", sys.executable, "-c", "pass", cwd=tmp_path)
     assert done.returncode == 2
     assert "install agentsim[serve]" in done.stderr
 
@@ -83,7 +110,7 @@ def test_a_missing_server_library_is_told_as_such_and_not_blamed_on_the_command(
     ],
 )
 def test_bad_usage_is_a_message_and_exit_status_2(arguments, message):
-    done = agentsim("audit", *arguments)
+    done = agentsim(*arguments)
     assert done.returncode == 2
     assert message in done.stderr
 
@@ -131,18 +158,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("name", "detail"),
+    ("name", "deadline", "detail"),
     [
-        ("hangs", "the target hung: no end after 3 seconds"),
-        ("floods", "the run never ended: 20 model requests and no end"),
-        ("crashes", "the target crashed: IndexError"),
-        ("exits", "the target ended its own process"),
+        ("hangs", "5", "the target hung: no end after 5 seconds"),
+        ("floods", "30", "the run never ended: 20 model requests and no end"),
+        ("crashes", "30", "the target crashed: IndexError"),
+        ("exits", "30", "the target ended its own process"),
     ],
 )
-def test_a_target_that_misbehaves_is_stopped_and_reported_and_later_rules_still_run(folder, name, detail):
+def test_a_target_that_misbehaves_is_stopped_and_reported_and_later_rules_still_run(folder, name, deadline, detail):
     rules = ("--rule", "stop_sequence_is_an_answer", "--rule", "refusal_is_not_retried", "--rule", "limit_is_kept")
-    options = ("--deadline", "3", "--max-calls", "20", "--format", "json", "--prompt", "Hi")
-    done = agentsim("audit", f"bad_agent:{name}", *rules, *options, cwd=folder)
+    options = ("--deadline", deadline, "--max-calls", "20", "--format", "json", "--prompt", "Hi")
+    done = agentsim(f"bad_agent:{name}", *rules, *options, cwd=folder)
     assert done.returncode in (0, 1), done.stderr
     data = json.loads(done.stdout)
     assert {row["scenario"] for row in data["rules"]} >= {
@@ -155,7 +182,7 @@ def test_a_target_that_misbehaves_is_stopped_and_reported_and_later_rules_still_
 
 
 def test_what_a_target_leaves_behind_is_ended_with_it(folder):
-    agentsim("audit", "bad_agent:leaks", "--rule", "refusal_is_not_retried", "--deadline", "3", cwd=folder)
+    agentsim("bad_agent:leaks", "--rule", "refusal_is_not_retried", "--deadline", "3", cwd=folder)
     left = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
     assert "leaked-by-the-agent" not in left
 
@@ -175,7 +202,7 @@ def test_a_command_is_judged_by_its_output_and_exit_status(tmp_path):
     script = tmp_path / "agent.py"
     script.write_text(COMMAND, "utf-8")
     rules = ("--rule", "refusal_is_not_retried", "--rule", "every_call_is_answered", "--format", "json")
-    data = json.loads(agentsim("audit", *rules, "--", sys.executable, str(script)).stdout)
+    data = json.loads(agentsim(*rules, "--", sys.executable, str(script)).stdout)
     assert data["failed"] == ["every_call_is_answered"]
     details = {row["scenario"]: row["detail"] for row in data["rules"] if row["result"] == "failed"}
     assert details == {
@@ -186,7 +213,7 @@ def test_a_command_is_judged_by_its_output_and_exit_status(tmp_path):
 
 def test_tools_can_be_restricted():
     options = ("--rule", "every_call_is_answered", "--tool", "other", "--format", "json")
-    data = json.loads(agentsim("audit", "tests.zoo.careful:claude", *options).stdout)
+    data = json.loads(agentsim("tests.zoo.careful:claude", *options).stdout)
     assert {row["result"] for row in data["rules"]} == {"not_applicable"}
     assert "the request offers none" in data["rules"][0]["detail"]
 
@@ -196,9 +223,46 @@ def test_an_object_is_classified_by_the_users_function(tmp_path):
     source += "def run(prompt):\n    return R(claude(prompt))\ndef kind(r):\n    return bool(r.t)\n"
     (tmp_path / "wrapped_agent.py").write_text(source, "utf-8")
     rule = ("--rule", "stop_sequence_is_an_answer", "--format", "json")
-    plain = json.loads(agentsim("audit", "wrapped_agent:run", *rule, cwd=tmp_path).stdout)
-    told = json.loads(
-        agentsim("audit", "wrapped_agent:run", *rule, "--result", "wrapped_agent:kind", cwd=tmp_path).stdout
-    )
+    plain = json.loads(agentsim("wrapped_agent:run", *rule, cwd=tmp_path).stdout)
+    told = json.loads(agentsim("wrapped_agent:run", *rule, "--result", "wrapped_agent:kind", cwd=tmp_path).stdout)
     assert [row["result"] for row in plain["rules"]] == ["not_applicable"]
     assert [row["result"] for row in told["rules"]] == ["passed"]
+
+
+TALKS = """
+import anthropic
+
+def talks(prompt):
+    reply = anthropic.Anthropic().messages.create(model="m", max_tokens=9, messages=[{"role": "user", "content": prompt}])
+    return "".join(block.text for block in reply.content if block.type == "text")
+
+def hangs_without_asking(prompt):
+    import time
+    time.sleep(600)
+
+def fails_without_asking(prompt):
+    raise OSError("no key file")
+"""
+
+
+def test_an_agent_without_tools_is_played_the_replies_that_call_none(tmp_path):
+    (tmp_path / "talking_agent.py").write_text(TALKS, "utf-8")
+    rules = (
+        "refusal_is_no_answer",
+        "stop_sequence_is_an_answer",
+        "truncated_text_is_no_answer",
+        "one_run_for_each_call",
+    )
+    options = [word for rule in rules for word in ("--rule", rule)]
+    data = json.loads(agentsim("talking_agent:talks", *options, "--format", "json", cwd=tmp_path).stdout)
+    assert data["failed"] == ["refusal_is_no_answer", "truncated_text_is_no_answer"]
+    passed = {row["rule"] for row in data["rules"] if row["result"] == "passed"}
+    assert passed == {"stop_sequence_is_an_answer"}
+
+
+@pytest.mark.parametrize(("name", "why"), [("hangs", "no end after 1 seconds"), ("fails", "OSError: no key file")])
+def test_an_agent_that_asks_no_model_is_told_so_before_every_scenario_was_waited_for(tmp_path, name, why):
+    (tmp_path / "silent_agent.py").write_text(TALKS, "utf-8")
+    done = agentsim(f"silent_agent:{name}_without_asking", "--deadline", "1", cwd=tmp_path)
+    assert done.returncode == 2
+    assert f"sent no request to a model ({why})" in done.stderr

@@ -274,6 +274,22 @@ def test_new_goes_live_only_for_what_is_not_recorded(tmp_path: Path) -> None:
     assert facts(read(Files(path).traffic))["model_calls"] == 3
 
 
+def test_new_plays_a_written_scenario_and_goes_live_where_its_replies_run_out(tmp_path: Path) -> None:
+    path = tmp_path / "it.yaml"
+    begun = "agentsim: 1\nname: begun by hand\nprompt: Refund order 42\nreplies: [{text: Wait., tool_use: {lookup_order: {order_id: 42}}}]\n"
+    path.write_text(begun + "expect: {final_text: Refunded.}\n", "utf-8")
+    last = "agentsim: 1\nprompt: Refund order 42\nreplies: [{text: Refunded.}]"
+    with provider(last) as (url, seen), agentsim.record(path, mode="new", upstream=url) as live:
+        agent()
+        assert live.model_calls == 2
+        live.check_expectations("Refunded.")
+    assert len(seen.requests) == 1
+    scenario = agentsim.load(path)
+    assert (scenario.name, len(scenario.script), set(scenario.tools)) == ("begun by hand", 2, {"lookup_order"})
+    assert scenario.expect == {"final_text": "Refunded."}
+    assert facts(read(Files(path).traffic))["model_calls"] == 2
+
+
 def test_all_records_anew_and_a_failing_test_leaves_the_old_recording(tmp_path: Path) -> None:
     path = tmp_path / "it.yaml"
     with provider() as (url, _), agentsim.record(path, upstream=url):

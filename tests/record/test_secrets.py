@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsim import recording
+from agentsim.http.record import Recorder
 from agentsim.store.httplog import line_of
 from agentsim.store.secrets import Secrets, secret_values
 from agentsim.wire.base import HttpRequest, HttpResponse
@@ -203,32 +203,26 @@ def test_fields_that_providers_need_stay() -> None:
     assert json.loads(line)["request"]["body"] == body
 
 
-def test_what_the_plugin_records_holds_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", PLANT)
+def recorded(folder: Path, answer: HttpResponse, prompt: str, headers: dict[str, str]) -> dict[str, str]:
+    """What a recorder writes of one exchange: the files' names and texts."""
+    recorder = Recorder(folder / "a.yaml", environment={"OPENAI_API_KEY": PLANT})
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": prompt}]}).encode()
+    recorder.keep_answer(HttpRequest("POST", "https://api.openai.com/v1/chat/completions", headers, body), answer)
+    return {path.name: path.read_text("utf-8") for path in recorder.finish()}
+
+
+def test_what_is_made_of_a_recording_holds_no_key(tmp_path: Path) -> None:
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": f"your key is {PLANT}!"}}
     said = json.dumps({"id": "c", "object": "chat.completion", "choices": [choice]}).encode()
     answer = HttpResponse(200, (("content-type", "application/json"),), (said,))
-    monkeypatch.setattr(recording, "forwarded", lambda request: answer)
-    sim = recording.recorded(tmp_path / "a.yaml", "all", (), f"what is {PLANT}")
-    assert sim is not None
-    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": f"what is {PLANT}"}]}).encode()
     headers = {"authorization": f"Bearer {PLANT}", "x-api-key": "another-plain-key"}
-    with sim:
-        sim.answer(HttpRequest("POST", "https://api.openai.com/v1/chat/completions", headers, body))
-    text = (tmp_path / "a.yaml").read_text("utf-8")
-    assert PLANT not in text
-    assert "your key is [secret removed]!" in text
+    files = recorded(tmp_path, answer, f"what is {PLANT}", headers)
+    assert set(files) == {"a.yaml", "a.http.jsonl", "a.transcript.jsonl"}
+    assert not any(PLANT in text or "another-plain-key" in text for text in files.values())
+    assert "your key is [secret removed]!" in files["a.yaml"]
 
 
-def test_an_answer_that_nobody_can_read_is_recorded_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", PLANT)
+def test_an_answer_that_nobody_can_read_is_recorded_as_such(tmp_path: Path) -> None:
     page = HttpResponse(200, (("content-type", "text/html"),), (b"<html>",))
-    monkeypatch.setattr(recording, "forwarded", lambda request: page)
-    sim = recording.recorded(tmp_path / "a.yaml", "all", (), "hi")
-    assert sim is not None
-    body = b'{"model": "m", "messages": [{"role": "user", "content": "hi"}]}'
-    with sim:
-        sim.answer(
-            HttpRequest("POST", "https://api.openai.com/v1/chat/completions", {"authorization": "Bearer k"}, body)
-        )
-    assert "unreadable_answer" in (tmp_path / "a.yaml").read_text("utf-8")
+    files = recorded(tmp_path, page, "hi", {"authorization": "Bearer k"})
+    assert "<html>" in files["a.http.jsonl"]

@@ -1,6 +1,7 @@
 // A small agent on the Vercel AI SDK: streamText, five steps, one tool.
 import { anthropic } from "@ai-sdk/anthropic";
-import { isStepCount, jsonSchema, streamText, tool } from "ai";
+import { isStepCount, streamText, tool } from "ai";
+import { z } from "zod";
 
 let runs = 0;
 const result = streamText({
@@ -13,7 +14,7 @@ const result = streamText({
   tools: {
     lookup: tool({
       description: "Look a value up.",
-      inputSchema: jsonSchema({ type: "object", properties: { key: { type: "string" } }, required: ["key"] }),
+      inputSchema: z.object({ key: z.string() }),
       execute: async ({ key }) => `value of ${key}, ${++runs}`,
     }),
   },
