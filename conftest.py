@@ -22,6 +22,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     text = "compare, of the SDKs in rotation, only those that changed since their proof and those whose turn it is"
     parser.addoption("--sdk-turn", type=int, help=text)
     parser.addoption("--sdk-rotate", type=int, default=2, help="how many have their turn at once")
-    text = "turn only each so-manyth condition of the styles round, other ones each turn"
+    text = "turn the conditions of each so-manyth style module round, other ones each turn"
     parser.addoption("--sdk-flips", type=int, default=1, help=text)
     parser.addoption("--sdk-record", action="store_true", help="store what came of it in tests/sdk/agreement.json")

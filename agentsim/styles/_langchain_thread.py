@@ -173,7 +173,7 @@ class Thread:
 
     def _reply(self, attempt: int = 1) -> Asked:
         """A model call without its wrappers; `attempt` counts those whose JSON the client could not read."""
-        seen = yield from self.run.call(retry_of(self.python, self.retries))
+        seen = yield from self._called()
         if isinstance(seen, Failed):
             seen = self._what_arrived(seen)
         try:
@@ -194,6 +194,18 @@ class Thread:
         if not self.python and self._unparsable(seen):
             return (yield from self._again(attempt + 1))
         return by_provider(self, reply)
+
+    def _called(self) -> Generator[Action, Event, Seen | Failed]:
+        """The client's call. A reply that is left out for want of content is sent all the same while it is the last message."""
+        run = self.run
+        if not self.messages or self.messages[-1].message is not None:
+            return (yield from run.call(retry_of(self.python, self.retries)))
+        told = len(run.history)
+        run.history.append(Message("assistant", ()))
+        try:
+            return (yield from run.call(retry_of(self.python, self.retries)))
+        finally:
+            run.rewrite(told)
 
     def _unparsable(self, seen: Seen) -> bool:
         """OpenAI's client for JavaScript parses the output itself: its error is one that LangChain retries."""

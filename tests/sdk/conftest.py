@@ -37,18 +37,26 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With --sdk-turn, of those in rotation only the ones whose turn it is, and those that changed, are compared."""
+    """With --sdk-turn, what is in rotation is compared only where it changed or has its turn, and some of the styles' modules are flipped."""
     turn = config.getoption("--sdk-turn")
     if turn is None:
         return
     names = rotation.chosen(turn, config.getoption("--sdk-rotate"))
-    left_out = [item for item in items if _sdk_of(item) not in (None, *names)]
+    modules = sorted({module for item in items if (module := _parameter(item, "module"))})
+    count = -(-len(modules) // config.getoption("--sdk-flips"))
+    flipped = rotation.in_turn(modules, turn, count)
+    left_out = {
+        item
+        for item in items
+        if _parameter(item, "sdk") not in (None, *names) or _parameter(item, "module") not in (None, *flipped)
+    }
     if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
+        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+        items[:] = [item for item in items if item not in left_out]
 
 
-def _sdk_of(item: pytest.Item) -> str | None:
-    """The SDK that an item compares a style with."""
+def _parameter(item: pytest.Item, name: str) -> str | None:
+    """What SDK an item compares a style with, or which module of the styles it flips."""
     called = getattr(item, "callspec", None)
-    return None if called is None else called.params.get("sdk")
+    own = called is not None and str(item.path.parent) == str(rotation.HERE)
+    return called.params.get(name) if own and called is not None else None

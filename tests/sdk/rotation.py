@@ -9,7 +9,7 @@ import ast
 import hashlib
 import importlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -57,13 +57,18 @@ def proved() -> dict[str, str]:
 def digest(name: str) -> str:
     """Of an SDK's styles, with all style modules that they use, and of its driver's folder."""
     description = json.loads((HERE / name / "entries.json").read_text("utf-8"))
-    modules = {all_styles()[entry["style"]].loop.__module__ for entry in description["entries"]}
-    files = {file for module in modules for file in files_of(module)}
+    files = {file for module in modules_of(description["entries"]) for file in files_of(module)}
     files |= {file for file in (HERE / name).iterdir() if file.is_file()}
     total = hashlib.sha256()
     for file in sorted(files, key=lambda path: path.name):
         total.update(file.name.encode() + b"\0" + file.read_bytes())
     return total.hexdigest()[:16]
+
+
+def modules_of(entries: Iterable[dict[str, Any]]) -> set[str]:
+    """The modules that hold the loops of entry points, as far as they have a style yet."""
+    styles = (all_styles().get(entry["style"]) for entry in entries)
+    return {style.loop.__module__ for style in styles if style is not None}
 
 
 def files_of(module: str) -> Iterator[Path]:

@@ -59,7 +59,9 @@ def known_kind(row: Mapping[str, Any], case: Mapping[str, Any]) -> str | None:
     if row["style"].startswith("pydantic-ai/") and any(map(_throws_first, case["replies"])):
         return _CANCELLED
     shared = any(call.get("id") == "call_dup" for reply in case["replies"] for call in reply.get("calls", ()))
-    return _SHARED if row["style"].startswith("mastra/") and shared else None
+    if shared and row["style"].startswith("langchain/") and row["wire"] == "anthropic-messages":
+        return _CALLER  # agentsim's server sends the field, as the real one does
+    return _SHARED if shared and row["style"].startswith("mastra/") else None
 
 
 def _throws_first(reply: Mapping[str, Any]) -> bool:

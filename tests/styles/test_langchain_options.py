@@ -578,3 +578,12 @@ def test_a_tree_with_a_mistake_is_an_error_that_says_where(style, tree, words):
 def test_the_react_agents_take_no_options():
     with pytest.raises(UsageError, match="takes no options"):
         played("langchain-js/createReactAgent", ANSWER, options={"version": "v2"})
+
+
+@pytest.mark.parametrize("wire", ["anthropic-messages"])
+def test_an_empty_reply_is_sent_while_it_is_the_last_message_and_left_out_once_another_follows(wire):
+    jump = {"can_jump_to": ["model"], "hook": {"scripted": [{"jump_to": "model"}, {"jump_to": "model"}, None]}}
+    tree = {"middleware": [{"AgentMiddleware": {"name": "J", "after_agent": jump}}]}
+    run = played("langchain/create_agent", "- text: ''\n- text: more\n- text: done", options=tree, wire=wire)
+    assert requests_of(run) == [["user:text"], ["assistant:"], ["assistant:text"]]
+    assert [request["rule"] for request in run.refused_requests] == ["no_prefill", "no_prefill"]
