@@ -70,9 +70,9 @@ def test_coroutines_play_under_pytest_asyncio(suite):
     suite.makepyfile(
         ASYNC
         + """
-    import asyncio
+    import asyncio, pytest_asyncio
 
-    @pytest.fixture
+    @pytest_asyncio.fixture
     async def earlier():
         await asyncio.sleep(0)
         return "Hello"
