@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import shutil
 import subprocess
@@ -13,11 +12,11 @@ from typing import Any
 import pytest
 
 from agentsim.scenario.catalogue import catalogue
+from tests.sdk.environments import place, prepare
 
 pytestmark = pytest.mark.sdk
 
 AGENTS = Path(__file__).parent / "agents"
-SDKS = Path(__file__).parents[1] / "sdk"
 
 #: agent -> (the environment that it runs in, rule -> scenarios in which it has to fail).
 FOUND: dict[str, tuple[str, dict[str, set[str]]]] = {
@@ -64,13 +63,8 @@ FOUND: dict[str, tuple[str, dict[str, set[str]]]] = {
 
 def audited(agent: str, environment: str, folder: Path) -> dict[str, Any]:
     """The report of an agent, which lies beside the packages that it imports."""
-    sys.path.insert(0, str(SDKS))
-    try:
-        measure = importlib.import_module("measure")
-        node, _ = measure.prepare(environment)
-    finally:
-        sys.path.remove(str(SDKS))
-    (folder / "node_modules").symlink_to(measure.CACHE / environment / "node_modules")
+    node, _ = prepare(environment)
+    (folder / "node_modules").symlink_to(place(environment) / "node_modules")
     script = shutil.copy(AGENTS / f"{agent}.mjs", folder)
     command = [
         sys.executable,

@@ -29,10 +29,10 @@ from pathlib import Path
 
 import agentsim
 from agentsim.judge.expect import unmet
+from tests.sdk.environments import CACHE
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-CACHE = Path(os.environ.get("AGENTSIM_SDK_CACHE") or ROOT / ".sdk-cache").resolve()
 
 _FENCE = re.compile(
     r"^(?:<!-- (?P<note>exit \d+|shown: .+?) -->\n+)?"

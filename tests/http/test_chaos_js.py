@@ -13,6 +13,7 @@ import pytest
 
 from agentsim.http.serve import serve
 from tests.http.chaos_seen import JAVASCRIPT
+from tests.sdk.environments import CACHE
 
 pytestmark = pytest.mark.sdk
 
@@ -22,7 +23,7 @@ WAYS = ("claude", "claude stream", "chat", "chat stream")
 
 
 def test_the_javascript_clients_see_each_fault(capfd: pytest.CaptureFixture[str]) -> None:
-    folder = ROOT / ".sdk-cache" / "wire_node"
+    folder = CACHE / "wire_node"
     folder.mkdir(parents=True, exist_ok=True)
     for file in ("package.json", "chaos.mjs"):
         shutil.copy(HERE / file, folder / file)

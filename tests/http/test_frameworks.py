@@ -16,12 +16,12 @@ import pytest
 import yaml
 
 from agentsim.http.serve import serve
+from tests.sdk.environments import CACHE
 
 pytestmark = pytest.mark.sdk
 
 HERE = Path(__file__).parent / "frameworks"
 ROOT = Path(__file__).parents[2]
-CACHE = ROOT / ".sdk-cache"
 
 
 def python_of(name: str) -> Path:

@@ -59,7 +59,9 @@ def test_the_least_limit_is_exact(scenario, name):
     def told(limit):
         result = play.result(limit)
         runs = [(run.name, run.input, run.output, run.is_error) for run in result.tool_runs]
-        return result.ended, result.returned, result.final_text, result.error and result.error["type"], runs
+        # Where a limit only took the tools away from the last call, and the same answer came, nobody can tell the difference.
+        how = result.ended if result.returned == "error" else (result.model_calls, result.finish_reason)
+        return how, result.returned, result.final_text, result.error and result.error["type"], runs
 
     free = told(None)
     assert all(told(least + more) == free for more in range(4))
