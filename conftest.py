@@ -12,7 +12,7 @@ pytest_plugins = ["pytester"]
 # A shared machine may be slow at any moment, so no example has a deadline; in CI the examples are the same each time.
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
-settings.load_profile("ci" if os.environ.get("CI") else "default")
+settings.load_profile("ci" if os.environ.get("CI") or os.environ.get("AGENTSIM_SAME_EXAMPLES") else "default")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
