@@ -64,6 +64,11 @@ def _prepare_python(name: str, cache: Path, latest: bool) -> list[str]:
     return [str(python), "driver.py"]
 
 
+def without_places(told: str) -> str:
+    """A driver's answer without the folders in which this machine keeps packages and drivers: tracebacks name them."""
+    return re.sub(r"""[^\s"'\\]*/(?=site-packages/|node_modules/|driver\.m?[jp][sy]|py_common\.py)""", "", told)
+
+
 def direct(name: str) -> list[str]:
     """The packages that an SDK's page is about, without versions: those whose versions its rows tell, with their extras."""
     named = json.loads((HERE / name / "entries.json").read_text("utf-8"))["versions"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -34,6 +35,12 @@ def test_every_measured_row_has_a_style_and_a_script(name):
     for row in rows_of(name):
         assert row["style"] in all_styles()
         assert row["case"] in known
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_row_tells_where_it_was_measured(name):
+    text = (MEASURED / f"{name}.jsonl").read_text("utf-8")
+    assert re.findall(r'/[^\s"]*/(?:site-packages|node_modules|\.sdk-cache)/', text) == []
 
 
 def test_every_entry_point_of_an_sdk_was_measured():
