@@ -114,9 +114,9 @@ def calls_look_alike(case: dict[str, Any], runs: int) -> bool:
 
 
 def examples_of(whole: int, entry: dict[str, Any]) -> int:
-    """This variant's share of the scripts of an entry point, of which one that starts a process for each run gets a tenth."""
+    """This variant's share of the scripts of an entry point, of which a slow one (a process of seconds for each run) gets a tenth."""
     share = len(entry["wires"]) * len(entry["streams"])
-    return max(1, round(whole / share / (10 if "prefix" in entry else 1)))
+    return max(1, round(whole / share / (10 if entry.get("slow") else 1)))
 
 
 def shown(wrong: dict[str, Any], scenario: Scenario, asked: dict[str, Any], seen: Seen, ours: Result) -> str:
