@@ -112,6 +112,13 @@ def test_responses_items():
     assert broken([PROMPT, cut, ITEMS[3], ITEMS[5]]) == {"unreadable_arguments_never_run"}
 
 
+@pytest.mark.parametrize("history", [CHAT, ITEMS], ids=["chat", "responses"])
+def test_a_user_who_says_nothing_is_an_empty_message_also_where_the_provider_takes_it(history):
+    nothing = {"role": "user", "content": ""}
+    assert broken([*history, nothing, {"role": "assistant", "content": "And now?"}]) == {"no_empty_message"}
+    assert not broken([*history[:-1], {"role": "assistant", "content": ""}])
+
+
 def test_a_body_tells_of_its_tools():
     tools = [
         {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import anthropic
+import httpx2
 
 from tests.zoo.tools import CLAUDE_TOOLS, LoopError, run_tool
 
@@ -108,14 +109,12 @@ class StreamedClaude(Claude):
         try:
             with self.client.messages.stream(**self.settings()) as stream:
                 reply = stream.get_final_message()
-        except (anthropic.APIConnectionError, anthropic.APIStatusError) as error:
-            if isinstance(error, anthropic.APIStatusError) and error.status_code != 200:
+        except anthropic.APIStatusError as error:
+            if error.status_code != 200:  # an error event within a stream comes with the stream's own status
                 raise
             return self.on_broken()
-        except Exception as error:
-            if "ReadError" in type(error).__name__ or "Protocol" in type(error).__name__:
-                return self.on_broken()
-            raise
+        except httpx2.TransportError:
+            return self.on_broken()
         return self.on_broken() if reply.stop_reason is None else reply
 
     def on_broken(self) -> Any:

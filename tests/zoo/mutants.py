@@ -112,6 +112,8 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, Any]]:
             )
         case ast.List() if len(node.elts) > 1:
             yield from (("without", each) for each in node.elts)
+        case ast.Call():
+            yield from (("none for", arg) for arg in node.args if not isinstance(arg, ast.Starred | ast.Constant))
         case ast.ListComp():
             yield "the first only", None
             if node.generators[0].ifs:
@@ -129,6 +131,9 @@ def _changed(node: Any, how: str, part: Any) -> Any:
             return node.operand
         case "without":
             return _without(node, part)
+        case "none for":
+            args = [ast.copy_location(ast.Constant(None), arg) if arg is part else arg for arg in node.args]
+            return ast.copy_location(ast.Call(node.func, args, node.keywords), node)
         case "the first only":
             return ast.copy_location(ast.Subscript(node, ast.Slice(upper=ast.Constant(1)), ast.Load()), node)
     new = copy.copy(node)

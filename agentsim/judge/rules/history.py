@@ -137,6 +137,7 @@ def no_empty_message(case: Case) -> Iterator[str | None]:
 def _is_blank(message: Message, wire: str | None) -> bool:
     if not message.content:
         return True
-    if wire in (CHAT, RESPONSES):  # these take an empty string, as long as something is there
-        return False
+    if wire in (CHAT, RESPONSES):  # these take an empty string; of the user it says nothing all the same
+        blank = all(isinstance(part, Text) and not part.text.strip() for part in message.content)
+        return message.role == "user" and blank
     return any(isinstance(part, Text) and not part.text.strip() for part in message.content)
