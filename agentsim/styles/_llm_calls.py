@@ -43,14 +43,13 @@ class Chain:
         run: its run.
         parallel: a reply's calls run at once.
 
-    `said`: how many messages the conversation would know of if it threw now. `broken`: the last reply is of a stream that ended early.
+    `said`: how many messages the conversation would know of if it threw now.
     """
 
     def __init__(self, run: Run, *, parallel: bool) -> None:
         options: Options = run.options or Options()
         self.run, self.parallel, self.paused = run, parallel, options.paused
         self.said = len(run.history) - bool(run.setup.prompts)
-        self.broken = False
         self.hooks = {"before": options.before, "after": options.after}
         self.started = run.memory.setdefault("hooks", {name: hook.start() for name, hook in self.hooks.items() if hook})
 

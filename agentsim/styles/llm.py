@@ -63,8 +63,7 @@ def steps(chain: Chain) -> Generator[Action, Event, Outcome]:
         if run.limit is not None and run.count >= run.limit:
             raise Leaves("ValueError", f"Chain limit of {run.limit} exceeded.", "limit")
         if not seen.calls:
-            ended = "broken_stream" if chain.broken else None
-            return run.returned(text, seen.word, ended=ended, reported=int(run.count))
+            return run.returned(text, seen.word, reported=int(run.count))
         results = yield from (at_once if chain.parallel else in_turn)(chain, seen.calls)
         run.answer_with(results)
 
@@ -72,7 +71,6 @@ def steps(chain: Chain) -> Generator[Action, Event, Outcome]:
 def call_model(chain: Chain) -> Generator[Action, Event, Seen]:
     """The reply. A stream that merely ends is one."""
     seen = yield from chain.run.call(RETRY)
-    chain.broken = isinstance(seen, Failed)
     if isinstance(seen, Failed):
         if not (seen.fault.in_stream and seen.fault.disconnect == "end"):
             name, message = client_error(CHAT, seen.fault, openai=3)
@@ -80,7 +78,7 @@ def call_model(chain: Chain) -> Generator[Action, Event, Seen]:
         seen = chain.run.partly(seen.fault)[0]
     for call in seen.calls:
         if call.broken and call.raw:
-            raise Leaves("JSONDecodeError", no_json(call.raw), "broken_stream" if chain.broken else None)
+            raise Leaves("JSONDecodeError", no_json(call.raw), None)
     return seen
 
 
