@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from agentsim.core.messages import ToolCall
 from agentsim.errors import UsageError
 from tests.styles.playing import played, requests_of, told
 
@@ -23,6 +26,17 @@ CANCEL = {"raises": {"type": "CancelToolCall", "message": "not now"}}
 SORRY = {"raises": {"type": "RuntimeError", "message": "sorry"}}
 both_styles = pytest.mark.parametrize("style", [SYNC, ASYNC])
 both_ways = pytest.mark.parametrize("stream", [False, True])
+
+
+def written(run):
+    """The arguments of the calls that a run wrote back."""
+    return [
+        part.arguments
+        for sent in run.requests
+        for message in sent.new
+        for part in message.content
+        if isinstance(part, ToolCall)
+    ]
 
 
 # -- the limit --------------------------------------------------------------------------------------------------------
@@ -143,6 +157,24 @@ def test_calls_that_share_an_id_run_and_go_back_as_one_whose_name_is_all_of_thei
     run = played(SYNC, f"- content: [{calls}]\n- text: done")
     assert [one.name for one in run.tool_runs] == ["lookup", "boom"]
     assert requests_of(run)[1] == ["assistant:tool_use(lookupboom)", "user:tool_result(d)+tool_result(d)"]
+    assert written(run) == [json.dumps({"_raw": '{"key": "a"}{}'})]
+
+
+@pytest.mark.parametrize(
+    ("raw", "again"), [("", "{}"), ("[[1, 2]]", "[[1, 2]]"), ('{"key":"\\u00fc"}', '{"key": "\\u00fc"}')]
+)
+def test_arguments_go_back_as_they_were_parsed_and_none_as_an_empty_object(raw, again):
+    assert written(played(SYNC, f"- content: [{{tool_use: {{name: lookup, raw: {raw!r}}}}}]\n- text: done")) == [again]
+
+
+def test_results_are_texts_or_json_in_ascii():
+    tools = """
+    tools:
+      word: {returns: ü}
+      object: {returns: {a: [1, ü, null]}}
+    """
+    run = played(SYNC, "- tool_use: [{word: {}}, {object: {}}]\n- text: done", tools=tools)
+    assert told(run) == ["ü", '{"a": [1, "\\u00fc", null]}']
 
 
 def test_a_tool_without_a_function_ends_a_chain_and_is_an_error_result_of_an_async_one():
