@@ -41,6 +41,7 @@ from typing import Any
 
 import server
 from environments import Driver, prepare, versions, without_places
+from scripts import with_short_names
 
 Json = dict[str, Any]
 
@@ -171,7 +172,8 @@ def row(asked: Json, answer: Json, seen: Json, threads: bool) -> Json:
     runs, rounds = tool_rounds(replied, answer.get("tool_runs") or [], threads)
     if asked.get("says_twice"):
         rounds = len(runs)  # a text protocol's reply has one run
-    names = ("returned", "finish_reason", "final_text", "reported_count", "error")
+    said = {name: answer.get(name) for name in ("returned", "finish_reason", "final_text", "reported_count", "error")}
+    said["final_text"] = with_short_names(said["final_text"], asked["tools"])
     return {
         "case": asked["case"]["id"],
         "style": asked["style"],
@@ -183,7 +185,7 @@ def row(asked: Json, answer: Json, seen: Json, threads: bool) -> Json:
         "model_requests": len(seen["requests"]),
         "tool_rounds": rounds,
         "tool_runs": [{name: run.get(name) for name in ("name", "input", "output", "is_error")} for run in runs],
-        **{name: answer.get(name) for name in names},
+        **said,
         "requests": new_messages(seen["requests"]),
         "unbounded": seen["unbounded"],
         "out_of_script": seen["out_of_script"],

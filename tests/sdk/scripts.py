@@ -74,6 +74,15 @@ def short_name(name: str) -> str:
     return name.split("__", 2)[2] if name.startswith("mcp__") and name.count("__") > 1 else name
 
 
+def with_short_names(said: Any, tools: list[Json]) -> Any:
+    """What a caller was told, with the tools' names as the script has them."""
+    if not isinstance(said, str):
+        return said
+    for tool in tools:
+        said = said.replace(PLUGIN + tool["name"], tool["name"])
+    return said
+
+
 def stop_of(reply: Json, blocks: list[Json]) -> str | None:
     """The stop reason in the names of the Claude API; ``{"raw": word}`` is that word."""
     if "stop" in reply:
