@@ -12,6 +12,7 @@ NAME is a folder beside this file with a manifest, a driver, and ``entries.json`
                   "streams": [false, true],  the values of `stream` that are a choice
                   "no_limit": true,          whether the SDK has a value for "no limit"
                   "says_twice": true,        a text protocol: two requests for a reply without calls
+                  "caller": true,            Claude's calls all have the optional ``caller`` field (see `server.py`)
                   "cases": ["answer"],       the only cases that it is measured with, where not all
                   "rows": ["answer"],        the same, but random scripts are tried on it too
                   "more_limits": [20],       also for cases that name no limits of their own
@@ -115,6 +116,7 @@ def question(document: Json, case: Json, entry: Json, wire: str, stream: bool, l
         "options": entry.get("options", {}) | case.get("options", {}),
         "variant": entry.get("options", {}),
         "says_twice": entry.get("says_twice", False),
+        "caller": entry.get("caller", False),
         "timeout": case.get("timeout", 30),
         **{
             name: case[name]
@@ -135,7 +137,7 @@ def control(port: int, key: str, script: Json | None = None) -> Json:
 def measure(port: int, driver: Driver, number: int, asked: Json) -> Json | None:
     """One run: script to the server, case to the driver, and a row of both their accounts."""
     case, key = asked["case"], f"k{number}"
-    script = {name: case.get(name) for name in ("replies", "then", "max_requests")}
+    script = {name: case.get(name) for name in ("replies", "then", "max_requests")} | {"caller": asked["caller"]}
     if asked["says_twice"]:
         script["replies"] = [one for reply in case["replies"] for one in [reply] * (1 if _asks_once(reply) else 2)]
     control(port, key, script)

@@ -118,6 +118,7 @@ class Session:
     def __init__(self, script: Json) -> None:
         self.replies: list[Json] = script["replies"]
         self.repeat = script.get("then") == "repeat"
+        self.caller = bool(script.get("caller"))
         self.max_requests = int(script.get("max_requests") or 40)
         self.requests: list[Json] = []
         self.served = 0
@@ -153,6 +154,7 @@ class Session:
         for block in blocks:
             if block["t"] == "call":
                 block.setdefault("id", self.next_id("call"))
+                block.setdefault("caller", self.caller)
             elif block["t"] == "server_call":
                 block.setdefault("id", self.next_id("srvtoolu"))
                 last_server_id = block["id"]
