@@ -41,7 +41,7 @@ from pathlib import Path
 from typing import Any
 
 import server
-from environments import Driver, prepare, versions, without_places
+from environments import Driver, prepare, versions, without_moments, without_places
 from scripts import with_short_names
 
 Json = dict[str, Any]
@@ -146,7 +146,7 @@ def measure(port: int, driver: Driver, number: int, asked: Json) -> Json | None:
     answer = driver.ask({"id": number, **sent, **where})
     if answer.get("skip"):
         return None
-    told = without_places(json.dumps(answer)).replace(where["base_url"], "BASE_URL")
+    told = without_moments(without_places(json.dumps(answer))).replace(where["base_url"], "BASE_URL")
     answer = json.loads(told.replace(f"127.0.0.1:{port}", "HOST"))
     seen = control(port, key)
     line = row(asked, answer, seen, asked["threads"])
