@@ -129,10 +129,12 @@ def versions(name: str, packages: list[str], latest: bool = False) -> dict[str, 
 
 #: Seconds that a driver's first answer may take longer: some SDKs take their time to be imported.
 STARTING = 600
+#: After so many cases a driver is started anew: some SDKs keep whatever they have run in memory.
+CASES = 300
 
 
 class Driver:
-    """A driver process that is started again after it hung or died."""
+    """A driver process that is started again after it hung or died, and now and then."""
 
     def __init__(self, name: str, command: list[str], latest: bool = False) -> None:
         self.command = command
@@ -140,10 +142,14 @@ class Driver:
         #: What the SDK and its tools complain about; kept, but nobody's business as long as all is well.
         self.log = self.cwd / "driver.log"
         self.process: subprocess.Popen[str] | None = None
+        self.asked = 0
 
     def ask(self, question: Json) -> Json:
         """One case there and its answer back."""
         patience = question["timeout"] + 15
+        self.asked += 1
+        if self.asked % CASES == 0:
+            self.close()
         if self.process is None or self.process.poll() is not None:
             patience += STARTING
             with self.log.open("ab") as log:
@@ -172,7 +178,13 @@ class Driver:
 
     def close(self) -> None:
         """End the process that this object started."""
-        if self.process is not None and self.process.stdin is not None and self.process.stdout is not None:
-            self.process.stdin.close()
-            self.process.wait(20)
-            self.process.stdout.close()
+        process, self.process = self.process, None
+        if process is None or process.stdin is None or process.stdout is None:
+            return
+        try:
+            process.stdin.close()
+            process.wait(20)
+        except (subprocess.TimeoutExpired, BrokenPipeError):
+            process.kill()
+            process.wait()
+        process.stdout.close()

@@ -68,7 +68,9 @@ def digest(name: str) -> str:
 def modules_of(entries: Iterable[dict[str, Any]]) -> set[str]:
     """The modules that hold the loops of entry points, as far as they have a style yet."""
     styles = (all_styles().get(entry["style"]) for entry in entries)
-    return {style.loop.__module__ for style in styles if style is not None}
+    # A loop that an SDK's entry points share is a partial of it for each.
+    loops = (getattr(style.loop, "func", style.loop) for style in styles if style is not None)
+    return {loop.__module__ for loop in loops}
 
 
 def files_of(module: str) -> Iterator[Path]:

@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, Phase, assume, given, seed, settings
 from ledger import Ledger
 from options import trees
 from random_cases import LIMITS, cases, kinds
-from rotation import digest, in_turn
+from rotation import digest, in_turn, modules_of
 
 from agentsim.judge.result import Result
 from agentsim.report.transcript import transcript_lines
@@ -143,6 +143,13 @@ def test_the_ledger_is_an_entry_points_story():
         "sdk": "a", "versions": {"a": "1.0"}, "digest": "d1", "date": "2026-01-31", "seed": 1, "examples": 2, "agreements": 1,
         "divergences": [{"reason": "not worth it", "examples": 1, "smallest": case}],
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("path", sorted(HERE.glob("*/entries.json")), ids=lambda path: path.parent.name)
+def test_a_proof_is_of_the_modules_that_hold_the_style(path):
+    modules = modules_of(json.loads(path.read_text("utf-8"))["entries"])
+    assert modules
+    assert all(module.startswith("agentsim.styles.") for module in modules)
 
 
 def test_those_in_rotation_come_equally_often():
