@@ -55,4 +55,3 @@ def known_kind(row: Mapping[str, Any], case: Mapping[str, Any]) -> str | None:
     if shared and row["style"].startswith("langchain/") and row["wire"] == "anthropic-messages":
         return _CALLER  # agentsim's server sends the field, as the real one does
     return _SHARED if shared and row["style"].startswith("mastra/") else None
-
