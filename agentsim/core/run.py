@@ -151,7 +151,7 @@ class Run:
         history: the messages that the next request carries.
         count: units that the limit compares, completed so far in this prompt's run; `total`: in the runs before it.
         calls, requests, rounds: model calls, requests and tool rounds so far.
-        last: the last reply.
+        last: the last reply; `broken_off`: it is what had arrived of a stream that broke.
         all_text, last_text: texts of all replies joined; of the last reply that had any.
         agent: whose turn it is; `tools` are its tools.
         offered: names of the tools in the next requests; None: all of the agent's. `output_tool`: see CallModel.
@@ -161,7 +161,7 @@ class Run:
     """
 
     __slots__ = (
-        "_sent", "aborted", "agent", "all_text", "calls", "count", "history", "last", "last_text", "ledger", "limit",
+        "_sent", "aborted", "agent", "all_text", "broken_off", "calls", "count", "history", "last", "last_text", "ledger", "limit",
         "memory", "offered", "options", "output_tool", "requests", "rounds", "server_tools", "setup", "streamed", "style",
         "thread", "timed_out", "tools", "total", "wire",
     )  # fmt: skip
@@ -186,7 +186,7 @@ class Run:
         self.last: Seen | None = None
         self.all_text = self.last_text = ""
         self.memory: dict[str, Any] = {}
-        self.aborted = self.timed_out = False
+        self.aborted = self.timed_out = self.broken_off = False
 
     # -- several agents, prompts and resumes --------------------------------------------------------------------
 
@@ -299,12 +299,14 @@ class Run:
             finished: leave an unfinished block out.
         """
         reply, unfinished = arrived(fault)
+        self.broken_off = True
         if finished and unfinished:
             reply = Reply(reply.blocks[:-1], None)
         return self._saw(reply), unfinished
 
     def _took(self, reply: Reply) -> Seen:
         self.calls += 1
+        self.broken_off = False
         if self.setup.price is not None:
             self.ledger.cost += cost_of(reply.usage, self.setup.price)
         return self._saw(reply)
@@ -434,8 +436,7 @@ class Run:
         dropped: bool = False,
     ) -> Outcome:
         """The SDK returned. `ended` None: the last reply's fate; `done`: the SDK's own signal says that it finished."""
-        if ended is None:
-            ended = fate(self.last, bad_call=bad_call, dropped=dropped) if self.last is not None else "empty"
+        ended = ended or self._fate(bad_call, dropped)
         return Outcome(ended, "answer" if done else "stopped", finish, text, reported_count=reported)
 
     def threw(
@@ -451,9 +452,13 @@ class Run:
         dropped: bool = False,
     ) -> Outcome:
         """The SDK threw, or emitted an error. `ended` None: the last reply's fate."""
-        if ended is None:
-            ended = fate(self.last, bad_call=bad_call, dropped=dropped) if self.last is not None else "empty"
+        ended = ended or self._fate(bad_call, dropped)
         return Outcome(ended, "error", finish, text, type_, message, reported)
+
+    def _fate(self, bad_call: bool, dropped: bool) -> str:
+        """What became of the last reply. Of a stream that broke off nobody knows that it was an answer."""
+        ended = fate(self.last, bad_call=bad_call, dropped=dropped) if self.last is not None else "empty"
+        return "broken_stream" if self.broken_off and ended in ("answer", "empty") else ended
 
 
 @value

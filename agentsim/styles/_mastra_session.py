@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from typing import NamedTuple
 
 from agentsim.core.actions import Action, ToRun
 from agentsim.core.events import Event, Outcome
@@ -20,6 +21,14 @@ DECLINED = "Tool call was not approved by the user"
 INCOMPLETE = "Completion check results: the task is not complete yet."
 
 
+class Error(NamedTuple):
+    """What a step without a whole reply ended in."""
+
+    type: str
+    message: str
+    ended: str | None
+
+
 class Session:
     """One call of the SDK, and its resumes: those keep the steps and the agent's own options, not the call's.
 
@@ -29,6 +38,7 @@ class Session:
         steps: the finished ones of this call.
         waiting: calls that somebody is asked to approve; `rest`: those and what is not settled behind them.
         failed: a call of this step ended in an error; `client`: one waits for the client.
+        errors: what the steps that got no whole reply ended in.
     """
 
     def __init__(self, run: Run) -> None:
@@ -37,6 +47,7 @@ class Session:
         self.history = History(run)
         self._before = run.total
         self.resumed = self.feedback_stop = False
+        self.errors: list[Error] = []
         self.waiting: list[Call] = []
         self.rest: list[Call] = []
         self.failed = self.client = False
@@ -178,12 +189,12 @@ class Session:
 
     # -- after a step ---------------------------------------------------------------------------------------------
 
-    def finish_step(self, seen: Seen) -> None:
-        """The step is finished: the only counter there is."""
-        usage = seen.reply.usage or Usage()
+    def finish_step(self, seen: Seen | None) -> None:
+        """The step is finished, with a reply or without: the only counter there is."""
+        usage = (seen and seen.reply.usage) or Usage()
         tokens = usage.input_tokens + usage.output_tokens
         tokens += usage.cache_read_input_tokens + usage.cache_creation_input_tokens
-        self.steps.append(Step(tuple(call.name for call in seen.calls), tokens))
+        self.steps.append(Step(tuple(call.name for call in seen.calls) if seen else (), tokens))
         self.run.count += 1
 
     def task_incomplete(self) -> Generator[Action, Event, bool]:
@@ -262,6 +273,14 @@ class Session:
         self.history.end()
         reported = self.reported + failed_steps
         return self.run.threw(name, message, ended, finish="error", text=self.text, reported=reported)
+
+    def threw_late(self, finish: str | None) -> Outcome:
+        """At the end generate throws the first error; stream has shown each, so that the last one is what is known."""
+        if not self.run.streamed:
+            self.history.forget()
+            return self.run.threw(*self.errors[0])
+        self.history.end()
+        return self.run.threw(*self.errors[-1], finish=finish, text=self.text, reported=self.reported)
 
     def rejected(self, name: str, message: str, ended: str | None) -> Outcome:
         """Both throw, and a stream shows nothing more."""

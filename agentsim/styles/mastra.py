@@ -5,6 +5,7 @@ Measured on @mastra/core 1.71.0 with @ai-sdk/anthropic 3.0.140 and @ai-sdk/opena
     conds = maxSteps truthy ? [steps.length === maxSteps, ...stopWhen] : (stopWhen ?? [steps.length === 5])
     loop:
       reply = model(...)                                     # 1 HTTP request, no retry by default
+      no reply, or half of one: an error; the step has no calls to go on for, but what is below is asked all the same
       reason "other" and no content at all: error
       run all its client calls (at most 10 at once), whatever the finish reason; one that needs an approval: suspend
       a call ended in an error (it threw, unknown tool): go on, and the reason is "tool-calls"
@@ -15,7 +16,7 @@ Measured on @mastra/core 1.71.0 with @ai-sdk/anthropic 3.0.140 and @ai-sdk/opena
       stop = go on and any(conds)                            # all are asked, and only while it would go on
       onIterationComplete: feedback as ASSISTANT text while it goes on; `continue: false` stops, with feedback one
         iteration later; `continue: true` restarts what is finished, up to maxSteps
-      if stop or not go on: return
+      if stop or not go on: return; an error on the way: generate throws the first, stream tells of the last
 
 Approvals are answered by a call of its own for each answer. It keeps the steps, asks for approvals again, and begins a new count;
 of the call's other options nothing is left.
@@ -37,7 +38,7 @@ from agentsim.core.wires import ANTHROPIC, CHAT, RESPONSES, Seen
 from agentsim.styles._mastra_claims import CLAIMS
 from agentsim.styles._mastra_options import OPTIONS, configure
 from agentsim.styles._mastra_replies import broke_off, finish_reason, refused, unfinished, whole_blocks
-from agentsim.styles._mastra_session import Session
+from agentsim.styles._mastra_session import Error, Session
 
 ENDS = frozenset({"error", "length", "content-filter"})
 BAD_TIMEOUT = (
@@ -98,13 +99,20 @@ def steps(session: Session) -> Generator[Action, Event, Outcome]:
     while True:
         reply = yield from run.call(session.retry, deadline=session.step_deadline())
         if isinstance(reply, Failed) and not reply.fault.in_stream:
-            return not_answered(session, reply)
+            outcome = yield from not_answered(session, reply)
+            if outcome is not None:
+                return outcome
+            continue
         broken = reply.fault if isinstance(reply, Failed) else None
         seen = run.partly(reply.fault)[0] if isinstance(reply, Failed) else reply
         finish = finish_reason(seen) if broken is None else unfinished(run, broken)
         session.took(seen)
         if wrong := refused(run, seen, finish):
-            return session.threw(*wrong, None if broken is None else "broken_stream")
+            error = Error(*wrong, None if broken is None else "broken_stream")
+            outcome = yield from failed_step(session, seen, error)
+            if outcome is not None:
+                return outcome
+            continue
         if broken is not None:
             seen = whole_blocks(run, broken)
         calls = session.accept(seen)
@@ -114,7 +122,10 @@ def steps(session: Session) -> Generator[Action, Event, Outcome]:
         if run.aborted:
             return aborted(session)
         if finish == "error" and broken is not None:
-            return session.threw(*broke_off(run, broken), "broken_stream")
+            outcome = yield from failed_step(session, seen, Error(*broke_off(run, broken), "broken_stream"))
+            if outcome is not None:
+                return outcome
+            continue
         if session.waiting:
             return suspended(session)
         if session.failed and not session.client:
@@ -127,8 +138,14 @@ def steps(session: Session) -> Generator[Action, Event, Outcome]:
             return outcome
 
 
+def failed_step(session: Session, seen: Seen | None, error: Error) -> Generator[Action, Event, Outcome | None]:
+    """A step that ended in an error: checks and hooks are asked as after any other, and may make the loop go on."""
+    session.errors.append(error)
+    return (yield from after_tools(session, seen, "error", goes_on=False))
+
+
 def after_tools(
-    session: Session, seen: Seen, finish: str | None, *, goes_on: bool, broken: bool = False
+    session: Session, seen: Seen | None, finish: str | None, *, goes_on: bool, broken: bool = False
 ) -> Generator[Action, Event, Outcome | None]:
     """The end of a step: what the caller gets, or None where the loop goes on."""
     if not goes_on and not session.client:
@@ -146,6 +163,8 @@ def after_tools(
 
 def ended(session: Session, finish: str | None, why: str | None) -> Outcome:
     """The SDK returns; where structured output was asked for, the text has to be one."""
+    if session.errors:
+        return session.threw_late(finish)
     check = session.run.setup.output
     if check is not None and finish in ("length", "content-filter"):
         text = f'Structured output was truncated because the model finished with reason "{finish}".'
@@ -187,7 +206,7 @@ def timed_out(session: Session, which: str = "totalMs") -> Outcome:
     return session.rejected("MastraTimeoutError", text, "timeout")
 
 
-def not_answered(session: Session, failure: Failed) -> Outcome:
+def not_answered(session: Session, failure: Failed) -> Generator[Action, Event, Outcome | None]:
     """A request that got no reply."""
     if failure.timed_out:
         return timed_out(session, session.which_timeout())
@@ -196,7 +215,7 @@ def not_answered(session: Session, failure: Failed) -> Outcome:
         return aborted(session)
     fault = failure.fault
     message = fault.message if fault.status is not None else f"Cannot connect to API: {lost(fault)}"
-    return session.threw("AI_APICallError", message, fault_ending(fault))
+    return (yield from failed_step(session, None, Error("AI_APICallError", message, fault_ending(fault))))
 
 
 def lost(fault: Fault) -> str:

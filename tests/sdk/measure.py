@@ -24,7 +24,7 @@ older versions in ``tests/styles/measured/NAME.jsonl``, the others stay. A drive
 
 A case may have: ``only`` ("anthropic", or a list of wires), ``styles``, ``streams``, ``caps`` (limits;
 null is the SDK's default), ``limits`` (limits as the driver gets them, "default" and null included),
-``tools`` (added to the file's, by name), ``prompt``, ``system``, ``options``, ``max_requests``, ``timeout``; of
+``tools`` (added to the file's, by name), ``only_tools`` (names of those that are offered), ``prompt``, ``system``, ``options``, ``max_requests``, ``timeout``; of
 drivers that know them: ``prompts`` (runs on one thread), ``approvals``, ``abort``, ``output`` as in a scenario;
 ``agents`` (name -> tools, handoffs, limit; a reply's ``by`` names the one that gives it) and the main one's ``handoffs``.
 """

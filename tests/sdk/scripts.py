@@ -1,4 +1,18 @@
-"""Scripts of the rig: the replies that a fake model gives, in order, and what a session remembers."""
+"""Scripts of the rig: the replies that a fake model gives, in order, and what a session remembers.
+
+A reply has any of these, in this order on the wire::
+
+    {"thinking": "hm", "text": "let me look",
+     "server_calls": [{"name": "web_search", "args": {"query": "x"}, "result": […]}],   result: where the provider's tool has ended
+     "calls": [{"name": "lookup", "args": {"key": "a"}, "id": "call_dup"},              id: else a counted one
+               {"name": "lookup", "raw": "{\\"key"}]}                                    raw: the arguments' text as it is
+
+or ``"content"``, a list of ``{"text": …}``, ``{"thinking": …}``, ``{"refusal": …}``, ``{"call": {…}}``, ``{"server_call": {…}}`` and
+``{"server_result": {…}}`` in an order of its own, or ``"empty": true``: no content at all. ``"stop"`` is the stop reason in the Claude API's
+words where it is not the usual one (``"max_tokens"``, ``"refusal"``, null …; ``{"raw": word}`` is that word on every wire), ``"broken"`` a stream
+that breaks (`broken.py`). In a reply's place, ``{"http_error": {"status": 529, "type": "overloaded_error", "message": "sorry"}}``,
+with ``retry_after`` where the provider says so. A case has a list of ``replies``; ``"then": "repeat"`` gives the last one for ever.
+"""
 
 from __future__ import annotations
 

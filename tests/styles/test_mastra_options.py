@@ -153,6 +153,23 @@ def test_a_check_is_asked_on_natural_ends_only():
     assert generate("- tool_use: {ask: {q: why}}\n- text: done", task(says(0))).ended == "handed_back"
 
 
+FAULTS = "- error: {status: 400, message: one}\n- error: {status: 400, message: two}\n- text: hello"
+
+
+@pytest.mark.parametrize("options", [task(says(0, 0, 1)), hook({"continue": True}, {"continue": True}, None)])
+def test_a_check_or_a_hook_goes_on_after_failed_requests_and_the_caller_is_told_of_one_at_the_end(options):
+    run = generate(FAULTS, options)
+    assert (run.model_requests, run.model_calls, run.outcome.error_message, run.final_text) == (3, 1, "one", None)
+    run = generate(FAULTS, options, style=STREAM)
+    assert (run.model_requests, run.outcome.error_message, run.finish_reason, run.final_text) == (
+        3,
+        "two",
+        "stop",
+        "hello",
+    )
+    assert run.outcome.reported_count == 3
+
+
 # -- approvals ------------------------------------------------------------------------------------------------------
 
 ALL = {"requireToolApproval": True}
