@@ -34,8 +34,8 @@ def representation(seen: Seen) -> str:
         ]
     else:
         shown = [
-            f"ToolUseBlock(id={call.id!r}, caller=None, input={call.arguments!r}, name={call.name!r}, type='tool_use', "
-            "toolset_name=None)"
+            f"ToolUseBlock(id={call.id!r}, caller=DirectCaller(type='direct'), input={call.arguments!r}, name={call.name!r}, "
+            "type='tool_use', toolset_name=None)"
             for call in seen.calls
         ]
     return f"[{', '.join(shown)}]"

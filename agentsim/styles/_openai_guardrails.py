@@ -101,8 +101,8 @@ def call_model(talk: Talk) -> Generator[Action, Event, Seen | Outcome]:
 
 
 def breaks_off(talk: Talk) -> float | None:
-    """Clock time at which a guardrail breaks off what is going on; None: never."""
-    return talk.guard_time if talk.python and talk.guard_error is not None else None
+    """Clock time at which a guardrail breaks off what is going on; None: never, and Python's stream only looks between two things."""
+    return talk.guard_time if talk.python and not talk.streams_python and talk.guard_error is not None else None
 
 
 def before_tools(talk: Talk) -> MayEnd:
@@ -123,7 +123,16 @@ def after_turn(talk: Talk, outcome: Outcome | None) -> MayEnd:
         waits = not going_on
     else:
         waits = outcome is None or outcome.returned != "error"
-    return ((yield from settled(talk)) if waits else None) or outcome
+    tripped_meanwhile = (yield from settled(talk)) if waits else None
+    if tripped_meanwhile is not None and talk.streams_python and _hides_a_tripwire(outcome, tripped_meanwhile):
+        return outcome
+    return tripped_meanwhile or outcome
+
+
+def _hides_a_tripwire(outcome: Outcome | None, guard: Outcome) -> bool:
+    """Whether run_streamed tells of what its loop raised; only what a guardrail itself raises is told in its place."""
+    raised = outcome is not None and outcome.returned == "error" and outcome.error_type != "MaxTurnsExceeded"
+    return raised and (guard.error_type or "").endswith("TripwireTriggered")
 
 
 def settled(talk: Talk) -> MayEnd:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agentsim.core.actions import Action
-from agentsim.core.events import Event, Fault
+from agentsim.core.events import Event, Fault, Outcome
 from agentsim.core.messages import (
     Block,
     Message,
@@ -50,6 +50,7 @@ class Response:
         usage: of all requests of the call.
         suspended: it was paused more often than is resumed.
         broken: its stream merely ended, which is taken for the end of the reply.
+        is_result: its text was taken for the run's result while it came in.
     """
 
     blocks: tuple[Block, ...]
@@ -59,16 +60,23 @@ class Response:
     usage: Usage
     suspended: bool = False
     broken: bool = False
+    is_result: bool = False
 
     @property
     def cut_call(self) -> bool:
-        """Whether the output limit cut its last part, a call whose arguments can't be read."""
-        last = self.blocks[-1] if self.blocks else None
+        """Whether the output limit cut its last part, a call whose arguments can't be read. Of a result nobody asks that."""
+        last = self.blocks[-1] if self.blocks and not self.is_result else None
         return self.finish == "length" and isinstance(last, ToolCall) and not isinstance(parse(last.arguments)[0], dict)
 
 
-def call_model(run: Run) -> Generator[Action, Event, Response | Failed]:
-    """Call the model until it has answered; a resume is no request of its own."""
+def call_model(
+    run: Run, passed: Callable[[Usage], Outcome | None]
+) -> Generator[Action, Event, Response | Failed | Outcome]:
+    """Call the model until it has answered; a resume is no request of its own.
+
+    Args:
+        passed: how the run ends where the tokens of the parts so far pass a limit, which is looked at before each resume.
+    """
     begin = len(run.history)
     parts: list[Seen] = []
     while True:
@@ -85,6 +93,8 @@ def call_model(run: Run) -> Generator[Action, Event, Response | Failed]:
         response = joined(parts)
         if seen.stop != "pause_turn":
             return response
+        if outcome := passed(response.usage):
+            return outcome
         if len(parts) > RESUMES:
             response.suspended = True
             return response

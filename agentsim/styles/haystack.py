@@ -79,14 +79,12 @@ def steps(run: Run, options: Options) -> Generator[Action, Event, Outcome]:
         if reason is not None or not run.tools:
             run.count += 1
             return returned(run, reason or "text", text_of(seen), bad_call=bool(seen.calls))
-        results = yield from run_calls(run, calls, options)
+        wrong = yield from run_calls(run, calls, options)
         run.count += 1
-        name = condition_met(calls, results, options)
+        name = condition_met(calls, wrong, options)
         if name is not None:
             return returned(run, name, None, "stop_condition")
-    last = run.history[-1] if run.history else None
-    text = "".join(part.text for part in last.content if isinstance(part, Text)) if last is not None else ""
-    return returned(run, "max_agent_steps", text or None, "limit")
+    return returned(run, "max_agent_steps", last_text(run), "limit")
 
 
 def call_model(run: Run) -> Generator[Action, Event, Seen]:
@@ -125,8 +123,18 @@ def arguments_of(call: SeenCall) -> Any:
     return call.arguments if call.raw else {}
 
 
-def run_calls(run: Run, calls: Sequence[SeenCall], options: Options) -> Generator[Action, Event, list[ToolResult]]:
-    """Run the calls and append their results, those of unknown tools first."""
+def last_text(run: Run) -> str | None:
+    """The last message's text: of a reply that was asked again, of results none, of a prompt that was never sent itself."""
+    last = run.history[-1] if run.history else None
+    if last is None:
+        return None
+    if last.role == "assistant" and run.last is not None:
+        return text_of(run.last)
+    return "".join(part.text for part in last.content if isinstance(part, Text)) or None
+
+
+def run_calls(run: Run, calls: Sequence[SeenCall], options: Options) -> Generator[Action, Event, set[str]]:
+    """Run the calls and append their results, those of unknown tools first; the names of the tools that failed."""
     unknown: list[ToolResult] = []
     due: list[ToRun] = []
     refused: dict[int, ToolResult] = {}
@@ -152,7 +160,8 @@ def run_calls(run: Run, calls: Sequence[SeenCall], options: Options) -> Generato
     if options.raising and wrong is not None:
         raise Leaves("ToolInvocationError", wrong.output, "tool_error")
     run.answer_with([ToolResult(one.call_id, one.output) for one in [*unknown, *results]])
-    return [*(ToolResult(one.call_id, one.output, True) for one in unknown), *results]
+    failing = {call.name for call, result in zip(known, results, strict=True) if result.is_error}
+    return failing | {call.name for call in calls if call not in known}
 
 
 def plain(call: SeenCall) -> dict[str, Any]:
@@ -193,14 +202,12 @@ def rendered(done: ToolRun) -> ToolResult:
     return ToolResult(done.call_id, text)
 
 
-def condition_met(calls: Sequence[SeenCall], results: Sequence[ToolResult], options: Options) -> str | None:
-    """The tool that ends the run: the first one named, unless one that is named failed."""
+def condition_met(calls: Sequence[SeenCall], wrong: set[str], options: Options) -> str | None:
+    """The tool that ends the run: the first one named, unless one that is named failed. `wrong`: names of those that did."""
     if options.exit_conditions == ("text",):
         return None
-    wrong = {result.call_id for result in results if result.is_error}
-    errors = {call.name for call in calls if call.id in wrong}
     named = [call.name for call in calls if call.name in options.exit_conditions]
-    return named[0] if named and not errors & set(named) else None
+    return named[0] if named and not wrong & set(named) else None
 
 
 def returned(run: Run, reason: str, text: str | None, ended: str | None = None, *, bad_call: bool = False) -> Outcome:

@@ -6,6 +6,7 @@ Measured on pydantic-ai-slim 2.68.0 (anthropic 2.14.0, openai 3.57.0):
     loop:
       request_limit is set and requests >= it, or a token limit is exceeded -> raise UsageLimitExceeded
       reply = model call; pause_turn: send it back, at most 10 times, all one request     # an 11th: UnexpectedModelBehavior
+        a token limit is exceeded -> raise UsageLimitExceeded, before it is sent back
       requests += 1; a token limit is exceeded -> raise UsageLimitExceeded
       nothing but blank text and thinking:
         length -> raise OutputTokenLimitExceeded; content_filter -> raise ContentFilterError
@@ -19,8 +20,8 @@ Measured on pydantic-ai-slim 2.68.0 (anthropic 2.14.0, openai 3.57.0):
         then failed[tool] += 1 for each tool that failed in this step, = 0 for one that only succeeded
       text: return it, whatever the finish reason
 
-`run_stream` differs in one thing: the first reply with text is the result; calls beside it are run, and the run is over. On Claude's wire
-the model is always streamed; it sends empty texts and server tools' blocks not back.
+`run_stream` differs in one thing: the first reply with text is the result; calls beside it are run, and the run is over; one that was cut is
+unfit like any other there. On Claude's wire the model is always streamed; it sends empty texts and server tools' blocks not back.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from functools import partial
 from agentsim.core.actions import Action
 from agentsim.core.events import Event, Outcome
 from agentsim.core.messages import Message
+from agentsim.core.messages import Usage as Tokens
 from agentsim.core.run import Failed, Run
 from agentsim.core.style import Style
 from agentsim.core.wires import ANTHROPIC, CHAT, RESPONSES
@@ -48,7 +50,7 @@ def loop(run: Run, first_text: bool) -> Generator[Action, Event, Outcome]:
     begin, options, usage = max(0, len(run.history) - 1), run.options or Options(), Usage()
     run.count = 0
     while True:
-        outcome = exceeded(run, options, usage, before=True) or (yield from step(run, options, usage, first_text))
+        outcome = exceeded(run, options, usage) or (yield from step(run, options, usage, first_text))
         if outcome is not None:
             if outcome.returned == "error" and run.setup.prompts:
                 run.rewrite(begin)
@@ -57,7 +59,9 @@ def loop(run: Run, first_text: bool) -> Generator[Action, Event, Outcome]:
 
 def step(run: Run, options: Options, usage: Usage, first_text: bool) -> Generator[Action, Event, Outcome | None]:
     """A request and what follows from it; an outcome where the run ends in it."""
-    response = yield from call_model(run)
+    response = yield from call_model(run, lambda used: passed(run, options, usage, used))
+    if isinstance(response, Outcome):
+        return response
     if isinstance(response, Failed):
         if response.aborted:
             return run.threw("CancelledError", "", "aborted")
@@ -69,13 +73,14 @@ def step(run: Run, options: Options, usage: Usage, first_text: bool) -> Generato
     usage.output_tokens += response.usage.output_tokens
     if response.blocks:
         run.history.append(Message("assistant", response.blocks))
-    if outcome := exceeded(run, options, usage, before=False):
+    if outcome := passed(run, options, usage):
         return outcome
+    response.is_result = first_text and bool(response.text)
     if not response.calls and not response.text:
         return without_output(run, options, usage, response)
     if response.calls:
         outcome = yield from run_calls(run, options, usage, response)
-        if outcome is not None or not (first_text and response.text):
+        if outcome is not None or not response.is_result:
             return outcome
     ended = "broken_stream" if response.broken else None
     return run.returned(response.text, response.finish, ended=ended, reported=int(run.count))
@@ -96,16 +101,23 @@ def without_output(run: Run, options: Options, usage: Usage, response: Response)
     return None
 
 
-def exceeded(run: Run, options: Options, usage: Usage, *, before: bool) -> Outcome | None:
-    """The error of a limit that is used up (before a request) or passed (after it)."""
+def exceeded(run: Run, options: Options, usage: Usage) -> Outcome | None:
+    """The error of a limit that is used up, or passed, before a request."""
     caps = [cap for cap in (run.limit, options.limits.get("request_limit")) if cap is not None]
-    if before and any(run.count >= cap for cap in caps):
+    if any(run.count >= cap for cap in caps):
         message = f"The next request would exceed the request_limit of {min(caps):g}"
         return run.threw("UsageLimitExceeded", message, "limit")
+    return passed(run, options, usage)
+
+
+def passed(run: Run, options: Options, usage: Usage, more: Tokens | None = None) -> Outcome | None:
+    """The error of a limit of tokens that is passed. `more`: of a paused reply."""
+    more = more or Tokens(0, 0)
+    used_in, used_out = usage.input_tokens + more.input_tokens, usage.output_tokens + more.output_tokens
     used = {
-        "input_tokens_limit": usage.input_tokens,
-        "output_tokens_limit": usage.output_tokens,
-        "total_tokens_limit": usage.input_tokens + usage.output_tokens,
+        "input_tokens_limit": used_in,
+        "output_tokens_limit": used_out,
+        "total_tokens_limit": used_in + used_out,
     }
     for name, tokens in used.items():
         if tokens > options.limits.get(name, tokens):

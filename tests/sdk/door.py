@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import measure
-from environments import without_places
+from environments import without_moments, without_places
 from scripts import short_name
 
 from agentsim.core.events import OutOfScript
@@ -86,7 +86,7 @@ class Door:
             self.sessions.close(key)
         if answer.get("skip"):
             return None
-        said = without_places(json.dumps(answer)).replace(where["base_url"], "BASE_URL")
+        said = without_moments(without_places(json.dumps(answer))).replace(where["base_url"], "BASE_URL")
         answer = json.loads(said.replace(self.server.url.removeprefix("http://"), "HOST"))
         return _seen(asked, answer, provider)
 

@@ -69,6 +69,12 @@ def without_places(told: str) -> str:
     return re.sub(r"""[^\s"'\\]*/(?=site-packages/|node_modules/|driver\.m?[jp][sy]|py_common\.py)""", "", told)
 
 
+def without_moments(told: str) -> str:
+    """A driver's answer without clock times and random ids, which some errors tell: the same run gives the same row."""
+    told = re.sub(r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+(Z|\+00:00)", "TIME", told)
+    return re.sub(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "UUID", told)
+
+
 def direct(name: str) -> list[str]:
     """The packages that an SDK's page is about, without versions: those whose versions its rows tell, with their extras."""
     named = json.loads((HERE / name / "entries.json").read_text("utf-8"))["versions"]

@@ -12,6 +12,7 @@ NAME is a folder beside this file with a manifest, a driver, and ``entries.json`
                   "streams": [false, true],  the values of `stream` that are a choice
                   "no_limit": true,          whether the SDK has a value for "no limit"
                   "says_twice": true,        a text protocol: two requests for a reply without calls
+                  "caller": true,            Claude's calls all have the optional ``caller`` field (see `server.py`)
                   "cases": ["answer"],       the only cases that it is measured with, where not all
                   "rows": ["answer"],        the same, but random scripts are tried on it too
                   "more_limits": [20],       also for cases that name no limits of their own
@@ -40,7 +41,8 @@ from pathlib import Path
 from typing import Any
 
 import server
-from environments import Driver, prepare, versions, without_places
+from environments import Driver, prepare, versions, without_moments, without_places
+from scripts import with_short_names
 
 Json = dict[str, Any]
 
@@ -114,6 +116,7 @@ def question(document: Json, case: Json, entry: Json, wire: str, stream: bool, l
         "options": entry.get("options", {}) | case.get("options", {}),
         "variant": entry.get("options", {}),
         "says_twice": entry.get("says_twice", False),
+        "caller": entry.get("caller", False),
         "timeout": case.get("timeout", 30),
         **{
             name: case[name]
@@ -134,7 +137,7 @@ def control(port: int, key: str, script: Json | None = None) -> Json:
 def measure(port: int, driver: Driver, number: int, asked: Json) -> Json | None:
     """One run: script to the server, case to the driver, and a row of both their accounts."""
     case, key = asked["case"], f"k{number}"
-    script = {name: case.get(name) for name in ("replies", "then", "max_requests")}
+    script = {name: case.get(name) for name in ("replies", "then", "max_requests")} | {"caller": asked["caller"]}
     if asked["says_twice"]:
         script["replies"] = [one for reply in case["replies"] for one in [reply] * (1 if _asks_once(reply) else 2)]
     control(port, key, script)
@@ -143,7 +146,7 @@ def measure(port: int, driver: Driver, number: int, asked: Json) -> Json | None:
     answer = driver.ask({"id": number, **sent, **where})
     if answer.get("skip"):
         return None
-    told = without_places(json.dumps(answer)).replace(where["base_url"], "BASE_URL")
+    told = without_moments(without_places(json.dumps(answer))).replace(where["base_url"], "BASE_URL")
     answer = json.loads(told.replace(f"127.0.0.1:{port}", "HOST"))
     seen = control(port, key)
     line = row(asked, answer, seen, asked["threads"])
@@ -171,7 +174,8 @@ def row(asked: Json, answer: Json, seen: Json, threads: bool) -> Json:
     runs, rounds = tool_rounds(replied, answer.get("tool_runs") or [], threads)
     if asked.get("says_twice"):
         rounds = len(runs)  # a text protocol's reply has one run
-    names = ("returned", "finish_reason", "final_text", "reported_count", "error")
+    said = {name: answer.get(name) for name in ("returned", "finish_reason", "final_text", "reported_count", "error")}
+    said["final_text"] = with_short_names(said["final_text"], asked["tools"])
     return {
         "case": asked["case"]["id"],
         "style": asked["style"],
@@ -183,7 +187,7 @@ def row(asked: Json, answer: Json, seen: Json, threads: bool) -> Json:
         "model_requests": len(seen["requests"]),
         "tool_rounds": rounds,
         "tool_runs": [{name: run.get(name) for name in ("name", "input", "output", "is_error")} for run in runs],
-        **{name: answer.get(name) for name in names},
+        **said,
         "requests": new_messages(seen["requests"]),
         "unbounded": seen["unbounded"],
         "out_of_script": seen["out_of_script"],

@@ -88,6 +88,15 @@ def short_name(name: str) -> str:
     return name.split("__", 2)[2] if name.startswith("mcp__") and name.count("__") > 1 else name
 
 
+def with_short_names(said: Any, tools: list[Json]) -> Any:
+    """What a caller was told, with the tools' names as the script has them."""
+    if not isinstance(said, str):
+        return said
+    for tool in tools:
+        said = said.replace(PLUGIN + tool["name"], tool["name"])
+    return said
+
+
 def stop_of(reply: Json, blocks: list[Json]) -> str | None:
     """The stop reason in the names of the Claude API; ``{"raw": word}`` is that word."""
     if "stop" in reply:
@@ -123,6 +132,7 @@ class Session:
     def __init__(self, script: Json) -> None:
         self.replies: list[Json] = script["replies"]
         self.repeat = script.get("then") == "repeat"
+        self.caller = bool(script.get("caller"))
         self.max_requests = int(script.get("max_requests") or 40)
         self.requests: list[Json] = []
         self.served = 0
@@ -158,6 +168,7 @@ class Session:
         for block in blocks:
             if block["t"] == "call":
                 block.setdefault("id", self.next_id("call"))
+                block.setdefault("caller", self.caller)
             elif block["t"] == "server_call":
                 block.setdefault("id", self.next_id("srvtoolu"))
                 last_server_id = block["id"]

@@ -13,11 +13,7 @@ _EMPTY_TEXT = "an empty text is taken for a message without content, which is as
 #: LangChain for Python writes each block of a shared id as all calls of that id, but leaves blocks with the newer, optional
 #: `caller` field as they are. A scenario's calls have no such field.
 _CALLER = "a call with a `caller` field is sent back as it came; here calls have none"
-#: pydantic-ai runs a reply's tools in threads and cancels those that have not started when one throws. Which have is a race;
-#: the style lets all start.
-_CANCELLED = "a tool that throws may end the run before the threads of the calls behind it have started"
 _IN_TEXT = "a call that a text spells has no reply's call to be counted by, so the rig counts no round"
-_PLUGIN = "a kernel function's full name begins with its plugin's; a scenario's name is the whole name"
 _NAN = "NaN is no JSON, and no provider's body can hold it"
 
 #: Two calls alike, which a confused model sends, are measured and modelled.
@@ -32,7 +28,6 @@ DIVERGENCES: dict[tuple[str, str, str | None, bool | None], str] = {
     ("langchain/create_react_agent", "raw_nan", "anthropic-messages", None): _NAN,
     ("smolagents/ToolCallingAgent.run", "call_in_text", None, False): _IN_TEXT,
     ("smolagents/ToolCallingAgent.run", "call_in_text_without_arguments", None, False): _IN_TEXT,
-    ("semantic-kernel/ChatCompletionAgent", "filter_and_throwing_tool", "openai-chat", False): _PLUGIN,
     ("openai-agents-js/run", "empty_answer", "openai-responses", None): _EMPTY_TEXT,
     ("openai-agents-js/run", "server_and_empty_text", "openai-responses", None): _EMPTY_TEXT,
     ("openai-agents-js/run", "empty_after_round", "openai-responses", None): _EMPTY_TEXT,
@@ -56,15 +51,7 @@ def known_kind(row: Mapping[str, Any], case: Mapping[str, Any]) -> str | None:
     empty = any(reply.get("text") == "" and len(reply) == 1 for reply in case["replies"])
     if row["style"] == "openai-agents-js/run" and row["wire"] == "openai-responses" and empty:
         return _EMPTY_TEXT
-    if row["style"].startswith("pydantic-ai/") and any(map(_throws_first, case["replies"])):
-        return _CANCELLED
     shared = any(call.get("id") == "call_dup" for reply in case["replies"] for call in reply.get("calls", ()))
     if shared and row["style"].startswith("langchain/") and row["wire"] == "anthropic-messages":
         return _CALLER  # agentsim's server sends the field, as the real one does
     return _SHARED if shared and row["style"].startswith("mastra/") else None
-
-
-def _throws_first(reply: Mapping[str, Any]) -> bool:
-    """Whether a call that throws stands before others."""
-    calls = reply.get("calls", ())
-    return any(call["name"] == "boom" for call in calls[:-1])

@@ -74,6 +74,12 @@ def test_empty_replies_for_ever_are_stopped_by_the_cap_alone():
     assert (run.model_requests, run.finish_reason, run.ended) == (3, "max_agent_steps", "limit")
 
 
+@pytest.mark.parametrize(("stream", "text"), [(False, ""), (True, None)])
+def test_at_the_cap_an_empty_reply_is_the_last_message_and_a_stream_shows_no_text_of_it(stream, text):
+    run = played(STYLE, "- {text: ''}\n- text: done", limit=1, stream=stream)
+    assert (run.finish_reason, run.final_text) == ("max_agent_steps", text)
+
+
 def test_calls_of_a_broken_json_are_left_out_and_their_siblings_run():
     broken = '{tool_use: {name: lookup, raw: "{\\"key"}}'
     alone = played(STYLE, f"- content: [{broken}]\n- text: done")
@@ -146,6 +152,16 @@ def test_an_exit_condition_ends_the_run_after_its_tool_and_a_text_still_does():
 def test_a_named_tool_that_failed_ends_nothing():
     replies = "- tool_use: [{lookup: {key: a}}, {boom: {}}]\n- text: done"
     assert played(STYLE, replies, options={"exit_conditions": ["lookup", "boom"]}).final_text == "done"
+    assert played(STYLE, replies, options={"exit_conditions": ["lookup"]}).finish_reason == "lookup"
+
+
+def test_whose_failure_it_was_is_told_by_the_tool_s_name_not_by_the_call_s_id():
+    replies = """
+    - content:
+        - tool_use: {name: boom, input: {}, id: same}
+        - tool_use: {name: lookup, input: {key: a}, id: same}
+    - text: done
+    """
     assert played(STYLE, replies, options={"exit_conditions": ["lookup"]}).finish_reason == "lookup"
 
 

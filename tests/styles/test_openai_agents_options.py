@@ -208,10 +208,18 @@ def test_a_slow_parallel_one(style, calls, rounds):
     assert (run.model_calls, run.tool_rounds, run.ended, run.seconds) == (calls, rounds, "guardrail", 0.3)
 
 
-@pytest.mark.parametrize(("style", "calls", "rounds"), [(JS, 1, 0), (RUN, 0, 0), (STREAMED, 0, 0)])
-def test_python_breaks_off_a_model_call_that_is_slower_than_a_guardrail_that_trips(style, calls, rounds):
+@pytest.mark.parametrize(("style", "calls", "rounds"), [(JS, 1, 0), (RUN, 0, 0), (STREAMED, 1, 0)])
+def test_run_breaks_off_a_model_call_that_is_slower_than_a_guardrail_that_trips_and_the_others_wait_for_it(
+    style, calls, rounds
+):
     run = given(style, "- {tool_use: {lookup: {key: a}}, seconds: 2}\n- text: done", guard(True, 0.3))
     assert (run.model_calls, run.tool_rounds, run.ended) == (calls, rounds, "guardrail")
+
+
+@pytest.mark.parametrize("seconds", [0, 0.3])
+def test_run_streamed_tells_of_the_call_that_failed_and_not_of_a_parallel_one_that_tripped_before(seconds):
+    run = given(STREAMED, "- {error: 400, seconds: 1}\n- text: done", guard(True, seconds))
+    assert (run.outcome.error_type, run.model_requests) == ("BadRequestError", 1)
 
 
 def test_javascript_waits_for_a_parallel_one_and_tells_of_it_in_place_of_the_call_that_failed():

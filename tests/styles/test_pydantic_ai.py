@@ -200,6 +200,12 @@ def test_a_server_tool_s_call_is_not_sent_back_in_a_resume():
     assert (requests_of(run)[1], run.final_text) == (["assistant:text"], "workingdone")
 
 
+def test_a_token_limit_is_looked_at_before_a_pause_is_resumed():
+    replies = f"- {CALL}\n- {{text: working, stop_reason: pause_turn}}\n- text: done"
+    run = played(RUN, replies, options={"usage_limits": {"input_tokens_limit": 10}})
+    assert (run.model_requests, run.error["type"], run.ended) == (2, "UsageLimitExceeded", "limit")
+
+
 def test_a_call_in_a_paused_turn_runs_with_the_resumed_reply():
     run = played(RUN, "- {tool_use: {lookup: {key: a}}, stop_reason: pause_turn}\n- text: done\n- text: so")
     assert requests_of(run)[1:] == [
@@ -268,3 +274,12 @@ def test_a_run_that_raised_leaves_nothing_to_the_next_prompt():
 def test_an_option_that_is_wrong_says_what_is_right(options, message):
     with pytest.raises(UsageError, match=message):
         played(RUN, ENDLESS, options=options)
+
+
+@pytest.mark.parametrize(
+    ("style", "error"), [(RUN, "IncompleteToolCall"), ("pydantic-ai/Agent.run_stream", "UnexpectedModelBehavior")]
+)
+def test_a_cut_call_beside_text_is_told_as_cut_but_where_the_text_is_the_result_already(style, error):
+    cut = "- {content: [{text: a word}, {tool_use: {name: lookup, raw: '{'}}], stop_reason: max_tokens}\n"
+    run = played(style, cut.replace("{text: a word}, ", "") + cut + "- text: done")
+    assert (run.model_requests, run.error["type"]) == (2, error)

@@ -32,7 +32,7 @@ INFO: Any = {
     "structured_output": True,
     "multiple_system_messages": False,
 }
-OWN = ("reflect_on_tool_use", "tool_call_summary_format", "max_tool_iterations")
+OWN = ("reflect_on_tool_use", "tool_call_summary_format")
 
 
 def client_of(case: Json) -> ChatCompletionClient:
@@ -62,8 +62,9 @@ def runner_of(case: Json, tools: Tools, client: ChatCompletionClient) -> Any:
     """The agent, or the team of it alone."""
     team = case["style"].endswith("RoundRobinGroupChat.run")
     given = {name: value for name, value in case["options"].items() if name in OWN}
-    if case["limit"] != "default" and not team:
-        given["max_tool_iterations"] = case["limit"]
+    limit = case["options"].get("max_tool_iterations", "default") if team else case["limit"]
+    if limit != "default":
+        given["max_tool_iterations"] = limit
     agent = AssistantAgent(
         "assistant",
         model_client=client,

@@ -26,10 +26,14 @@ def model_of(case: Json) -> Any:
 
 
 def function(tools: Tools, spec: Json, options: Json) -> Any:
-    """The tool as a user of this SDK writes it: a typed function. What MCP would mark as an error is asked for again."""
+    """A typed coroutine function as a tool: what MCP would mark as an error is asked for again.
+
+    These start in the order of their calls. Plain functions run in threads, and when one throws it is a race which of those
+    behind it have started.
+    """
     plain = tools.function(spec)
 
-    def function(**given: Any) -> Any:
+    async def function(**given: Any) -> Any:
         value = plain(**given)
         if isinstance(value, Failure):
             raise ModelRetry(value.text)
