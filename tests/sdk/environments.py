@@ -176,6 +176,12 @@ class Driver:
         dead = {"type": "RigDriverDied", "message": f"the driver gave no answer; see {self.log.name} in its folder"}
         return {"returned": "error", "error": dead, "tool_runs": []}
 
+    def kill(self) -> None:
+        """End a process whose run never ends; the next question starts another."""
+        if self.process is not None:
+            self.process.kill()
+        self.close()
+
     def close(self) -> None:
         """End the process that this object started."""
         process, self.process = self.process, None

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from agentsim.core.messages import ToolCall
+from agentsim.core.wires import RESPONSES
 from agentsim.errors import UsageError
 from tests.styles.playing import played, requests_of, told
 
@@ -218,6 +219,55 @@ def test_a_first_prompt_that_failed_is_forgotten_and_an_empty_answer_is_no_messa
     empty = played(SYNC, "- empty: true\n- text: two", more="prompt: [go, more]")
     assert (requests_of(failed)[1], failed.requests[1].kept) == (["user:text"], 0)
     assert (requests_of(empty)[1], empty.requests[1].kept) == (["user:text+text"], 0)
+
+
+# -- Responses --------------------------------------------------------------------------------------------------------
+
+
+def on_responses(replies, **more):
+    return played(SYNC, replies, wire=RESPONSES, **more)
+
+
+def test_on_responses_arguments_that_are_no_json_become_a_keyword_that_no_tool_takes():
+    run = on_responses("""- content: [{tool_use: {name: boom, raw: '{"key'}}]\n- text: done""")
+    assert (told(run), run.final_text) == (["Error: got an unexpected keyword argument '_raw'"], "done")
+    assert written(run) == ['{"_raw": "{\\"key"}']
+
+
+@pytest.mark.parametrize(("stream", "status"), [(False, "incomplete"), (True, None)])
+def test_a_cut_response_is_an_answer_and_a_streamed_one_does_not_even_have_a_status(stream, status):
+    run = on_responses("- {text: half, stop_reason: max_tokens}", stream=stream)
+    assert (run.returned, run.finish_reason, run.final_text, run.ended) == ("answer", status, "half", "max_tokens")
+
+
+def test_each_further_text_of_a_response_is_a_message_of_its_own_with_its_text_before_its_calls():
+    call = "{tool_use: {name: lookup, input: {key: a}}}"
+    run = on_responses(f"- content: [{call}, {{text: one}}, {call}, {{text: two}}, {call}]\n- text: done")
+    assert requests_of(run)[1][0] == ("assistant:text+tool_use(lookup)+tool_use(lookup)+text+tool_use(lookup)")
+
+
+def test_of_thoughts_in_a_row_the_last_is_kept():
+    run = on_responses(
+        "- content: [{thinking: hm}, {thinking: so}, {tool_use: {name: lookup, input: {key: a}}}]\n- text: done"
+    )
+    assert requests_of(run)[1][0] == "assistant:thinking+tool_use(lookup)"
+
+
+@pytest.mark.parametrize(
+    "how", ["disconnect: {how: end, after_characters: 17}", "error: {type: x, after_characters: 17}"]
+)
+def test_a_call_that_a_broken_stream_of_responses_cut_is_written_back_but_never_answered(how):
+    calls = "[{lookup: {key: a}}, {lookup: {key: b}}]"
+    run = on_responses(f"- {{text: hm, tool_use: {calls}, {how}}}\n- text: done", stream=True)
+    assert requests_of(run)[1] == ["assistant:text+tool_use(lookup)+tool_use(lookup)", "user:tool_result(call_1)"]
+    assert (len(run.tool_runs), bool(run.refused_requests), run.final_text) == (1, True, "hm done")
+
+
+def test_a_chain_whose_only_call_was_cut_returns_as_if_it_had_been_an_answer():
+    run = on_responses(
+        "- {text: hm, tool_use: {lookup: {key: a}}, disconnect: {how: end, after_characters: 5}}", stream=True
+    )
+    assert (run.returned, run.final_text, run.ended, run.silent) == ("answer", "hm", "dropped_calls", True)
 
 
 # -- options ----------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ a text as a call of ``finish`` and as the answer, all fields at once. It does so
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 import logging
@@ -91,8 +92,11 @@ def run(case: Json, tools: Tools) -> Json:
     limit = {} if case["limit"] == "default" else {"max_iters": case["limit"]}
     react = dspy.ReAct("question -> answer", tools=[tool_of(tools, spec) for spec in tools.specs], **limit)
     with dspy.context(lm=lm, adapter=ChatFields()):
-        for prompt in case.get("prompts") or [case["prompt"]]:
-            prediction = react(question=prompt)
+        *earlier, last = case.get("prompts") or [case["prompt"]]
+        for prompt in earlier:
+            with contextlib.suppress(Exception):
+                react(question=prompt)
+        prediction = react(question=last)
     trajectory = prediction.trajectory
     names = [value for key, value in trajectory.items() if key.startswith("tool_name_")]
     return {

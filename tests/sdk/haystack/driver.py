@@ -5,6 +5,7 @@ Tools run in threads. A run returned an answer where its ``exit_reason`` is "tex
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import logging
 import os
@@ -52,10 +53,12 @@ def run(case: Json, tools: Tools) -> Json:
     made = [tool_of(tools, spec) for spec in tools.specs]
     agent = Agent(chat_generator=generator, tools=made, system_prompt=case["system"], **own)
     messages: list[ChatMessage] = []
-    result: Json = {}
-    for prompt in case.get("prompts") or [case["prompt"]]:
-        result = agent.run(messages=[*messages, ChatMessage.from_user(prompt)])
-        messages = [message for message in result["messages"] if message.role.value != "system"]
+    *earlier, last = case.get("prompts") or [case["prompt"]]
+    for prompt in earlier:
+        with contextlib.suppress(Exception):
+            result = agent.run(messages=[*messages, ChatMessage.from_user(prompt)])
+            messages = [message for message in result["messages"] if message.role.value != "system"]
+    result = agent.run(messages=[*messages, ChatMessage.from_user(last)])
     return {
         "returned": "answer" if result["exit_reason"] == "text" else "stopped",
         "finish_reason": result["exit_reason"],

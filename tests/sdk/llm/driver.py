@@ -1,4 +1,4 @@
-"""llm's ``Conversation.chain`` and ``AsyncConversation.chain`` over its OpenAI plugin's Chat Completions models.
+"""llm's ``Conversation.chain`` and ``AsyncConversation.chain`` over its OpenAI plugin's models: Chat Completions and, its own default, Responses.
 
 ``Model.chain`` is the former on a conversation of its own, without a way to set the limit. A chain has no signal but that it returns.
 """
@@ -18,8 +18,10 @@ os.environ["LLM_USER_PATH"] = str(
 )  # else the keys of whoever runs this are looked through
 
 import llm
-from llm.default_plugins.openai_models import AsyncChat, Chat
+from llm.default_plugins.openai_models import AsyncChat, AsyncResponses, Chat, Responses
 from py_common import Failure, Json, Tools, serve
+
+MODELS = {"openai-chat": (Chat, AsyncChat), "openai-responses": (Responses, AsyncResponses)}
 
 
 def tool_of(case: Json, tools: Tools, spec: Json) -> llm.Tool:
@@ -68,8 +70,9 @@ def hook(tree: Json | None) -> Callable[..., Any] | None:
 
 def conversation_of(case: Json, tools: Tools) -> Any:
     """The conversation, with tools and hooks; whether it is async is the model's."""
-    kind = AsyncChat if case["style"].startswith("llm/Async") else Chat
-    model = kind("gpt-6-astra", key=case["api_key"], api_base=f"{case['base_url']}/v1", supports_tools=True)
+    kind = MODELS[case["wire"]][case["style"].startswith("llm/Async")]
+    reasons = {"reasoning": True} if case["wire"] == "openai-responses" else {}
+    model = kind("gpt-6-astra", key=case["api_key"], api_base=f"{case['base_url']}/v1", supports_tools=True, **reasons)
     return model.conversation(
         tools=[tool_of(case, tools, spec) for spec in tools.specs],
         before_call=hook(case["options"].get("before_call")),
@@ -83,12 +86,13 @@ def settings_of(case: Json) -> Json:
     return {"system": case["system"], "stream": case["stream"]} | limit
 
 
-def told(conversation: Any, before: int, text: str) -> Json:
+def told(case: Json, conversation: Any, before: int, text: str) -> Json:
     """The answer of a chain that returned: its text, and what the conversation knows of its last response."""
     ending = conversation.responses[-1].response_json or {}
+    choice = (ending.get("choices") or [ending])[0]
     return {
         "returned": "answer",
-        "finish_reason": (ending.get("choices") or [ending])[0].get("finish_reason"),
+        "finish_reason": choice.get("status" if case["wire"] == "openai-responses" else "finish_reason"),
         "final_text": text,
         "reported_count": len(conversation.responses) - before,
     }
@@ -104,7 +108,7 @@ def run(case: Json, tools: Tools) -> Any:
         with contextlib.suppress(Exception):
             conversation.chain(prompt, **settings).text()
     before = len(conversation.responses)
-    return told(conversation, before, conversation.chain(last, **settings).text())
+    return told(case, conversation, before, conversation.chain(last, **settings).text())
 
 
 async def arun(case: Json, tools: Tools) -> Json:
@@ -115,7 +119,7 @@ async def arun(case: Json, tools: Tools) -> Json:
         with contextlib.suppress(Exception):
             await conversation.chain(prompt, **settings).text()
     before = len(conversation.responses)
-    return told(conversation, before, await conversation.chain(last, **settings).text())
+    return told(case, conversation, before, await conversation.chain(last, **settings).text())
 
 
 serve(run)
