@@ -125,12 +125,19 @@ def goes_on(asked: dict[str, Any], scenario: Scenario, ours: Result, driver: Dri
 
 
 def calls_look_alike(case: dict[str, Any], runs: int) -> bool:
-    """Whether calls of two replies share their id, or can't be told apart and not all of them were run."""
+    """Whether calls of two replies share their id, or can't be told apart and not all of them were run.
+
+    A run is known by the arguments that its function received; of those that are no JSON an SDK may have made any.
+    """
     calls = [reply.get("calls", ()) for reply in case["replies"]]
     ids = [{call["id"] for call in one if "id" in call} for one in calls]
     looks = [{json.dumps([call["name"], call.get("args"), call.get("raw")]) for call in one} for one in calls]
-    alike = ids + (looks if runs < sum(map(len, calls)) else [])
-    return any(one & other for at, one in enumerate(alike) for other in alike[:at])
+    if runs >= sum(map(len, calls)):
+        looks = []
+    names = [{call["name"] for call in one} for one in calls if looks]
+    broken = [{call["name"] for call in one if "raw" in call} for one in calls if looks]
+    repaired = any(one & other for at, one in enumerate(broken) for to, other in enumerate(names) if at != to)
+    return repaired or any(one & other for sets in (ids, looks) for at, one in enumerate(sets) for other in sets[:at])
 
 
 def examples_of(whole: int, entry: dict[str, Any]) -> int:

@@ -54,8 +54,8 @@ def text_of(message: Json) -> str:
     return "".join(block["text"] for block in message["content"] if "text" in block)
 
 
-async def handle(case: Json, tools: Tools) -> Json:
-    """One run of each prompt; back-off takes no time."""
+def handle(case: Json, tools: Tools) -> Json:
+    """One run of each prompt, called as most users do: how deep the cycles may nest hangs on it. Back-off takes no time."""
     given = case["options"]
     retry = {"initial_delay": 0, **given.get("retry_strategy", {})}
     agent = Agent(
@@ -68,7 +68,7 @@ async def handle(case: Json, tools: Tools) -> Json:
     answer: Json = {}
     for prompt in case.get("prompts", [case["prompt"]]):
         try:
-            result = await agent.invoke_async(prompt, limits=limits_of(case))
+            result = agent(prompt, limits=limits_of(case))
         except (Exception, asyncio.CancelledError) as error:
             answer = {"returned": "error", "error": error_of(error)}
             continue
