@@ -67,7 +67,7 @@ def _lines(style: Any) -> list[str]:
         f"  knob:      {style.knob} (default {default})",
         f"  check:     {style.checks}",
         f"  at limit:  {style.at_limit}",
-        f"  signal:    {style.signal}",
+        f"  signal:    {style.signal or 'none: every return is an answer'}",
         f"  wires:     {', '.join(style.wires)}; streaming: {streams}",
     ]
     proof = proofs().get(style.name)

@@ -126,16 +126,16 @@ class History:
         return ("text", entry.text) if isinstance(entry, Text) else None
 
     def say(self, text: str, *, closing: bool = False) -> None:
-        """Feedback, as a message of the assistant's behind the replies.
+        """Feedback, as a message of the assistant's behind the replies, which lose their unanswered server calls by it.
 
         Later replies still go into the message before it, and without a step of their own; `closing`: into a new one.
         """
+        self._behind.append(Message("assistant", (Text(text),)))
+        self._uncut()
         if closing:
-            self._closed += [*self._cut(self._entries), *self._behind, Message("assistant", (Text(text),))]
+            self._closed += [*self._cut(self._entries), *self._behind]
             self._behind = []
             self._begin([])
-        else:
-            self._behind.append(Message("assistant", (Text(text),)))
 
     def end(self) -> None:
         """The run is over: what a further prompt's request has of it knows no steps any more."""
@@ -190,7 +190,7 @@ class History:
             content.clear()
             results.clear()
 
-        for entry in entries:
+        for entry in answered_by_server(entries) if self._behind else entries:
             if isinstance(entry, _StepStart):
                 flush()
             elif isinstance(entry, Invocation):
@@ -206,6 +206,12 @@ class History:
                 content.append(entry)
         flush()
         return messages
+
+
+def answered_by_server(entries: Sequence[Entry]) -> list[Entry]:
+    """Entries without the provider's calls that have no result: only the last message may wait for one."""
+    done = {entry.call_id for entry in entries if isinstance(entry, ServerResult)}
+    return [entry for entry in entries if not isinstance(entry, ServerCall) or entry.id in done]
 
 
 def answered_only(history: Sequence[Message]) -> list[Message]:

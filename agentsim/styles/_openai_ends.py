@@ -92,7 +92,7 @@ def bad_output(talk: Talk, text: str) -> str | None:
     if wrong is None:
         return None
     if talk.python:
-        return f"Invalid JSON when parsing {text}: {wrong}"
+        return "Invalid JSON when parsing model output"
     return "Invalid output type: final assistant output did not match the expected schema."
 
 

@@ -23,9 +23,10 @@ from agentsim.core.events import Event, Outcome, ToolRun
 from agentsim.core.messages import Block, Message, Refusal, ServerCall, Text, ToolResult
 from agentsim.core.run import Failed, Retry, Run, fault_ending
 from agentsim.core.style import Refused, Style
-from agentsim.core.wires import RESPONSES, Seen
+from agentsim.core.wires import RESPONSES, Seen, SeenCall
 
 STOPPED = "Tool run stopped before completion."
+LIMIT = "Tool run reached max_steps before completion."
 
 
 def loop(run: Run) -> Generator[Action, Event, Outcome]:
@@ -46,10 +47,11 @@ def loop(run: Run) -> Generator[Action, Event, Outcome]:
                 return threw(run, "Response has no completed final message or tool call.", "empty")
             run.count += 1
             return run.returned(seen.text, "completed")
-        if run.limit is not None and run.count + 1 >= run.limit:
+        at_limit = run.limit is not None and run.count + 1 >= run.limit
+        problem = refused(run, seen, ids, at_limit)
+        if problem == LIMIT:
             run.count += 1
-            return threw(run, "Tool run reached max_steps before completion.", "limit")
-        problem = refused(run, seen, ids)
+            return threw(run, LIMIT, "limit")
         if problem is not None:
             return threw(run, problem, bad_call=True)
         inputs = [ToRun(c.id, c.name, lax(run.tools[c.name].schema, c.arguments)) for c in seen.calls]
@@ -65,20 +67,32 @@ def loop(run: Run) -> Generator[Action, Event, Outcome]:
         run.count += 1
 
 
-def refused(run: Run, seen: Seen, ids: set[str]) -> str | None:
-    """Why nothing of this reply is run; None where it is."""
+def refused(run: Run, seen: Seen, ids: set[str], at_limit: bool) -> str | None:
+    """Why nothing of this reply is run; None where it is. `ids` are those of the replies before it."""
+    called = [call.id for call in seen.calls]
+    if seen.streamed and (len(set(called)) < len(called) or any(call.broken for call in seen.calls)):
+        return STOPPED  # the stream finds that out by itself while it puts the reply together
     for call in seen.calls:
-        if call.id in ids:
-            return STOPPED if seen.streamed else "Tool call ID is missing or duplicate."
+        if call.id in ids and not at_limit:
+            return "Tool call ID is missing or duplicate."
         ids.add(call.id)
-    for call in seen.calls:
+    for call in seen.calls:  # each is looked up before the limit is, and read behind it
         if call.name not in run.tools or run.tools[call.name].client:
             return "Function was not registered or lacks native metadata."
-        try:
-            lax(run.tools[call.name].schema, call.arguments)
-        except Unfit:
+        if at_limit:
+            return LIMIT
+        if is_unfit(run, call):
             return STOPPED
     return None
+
+
+def is_unfit(run: Run, call: SeenCall) -> bool:
+    """Whether a call's arguments don't fit its tool."""
+    try:
+        lax(run.tools[call.name].schema, call.arguments)
+    except Unfit:
+        return True
+    return False
 
 
 def as_said(seen: Seen) -> tuple[Block, ...]:

@@ -16,6 +16,7 @@ from agentsim.judge.simulate import DEFAULT, prepare
 from agentsim.scenario.model import Scenario, ScriptedReply
 from agentsim.styles import all_styles
 from tests.styles.cases import functions_of, rows_of, scenario_of, scripts
+from tests.styles.wording import WORDED, has_other_words, plain
 
 #: The rig gave an endless script up after so many requests, then answered in text.
 RIG_REQUESTS = 40
@@ -67,6 +68,7 @@ def in_words_of(row: Mapping[str, Any], result: Result, case: Mapping[str, Any])
         "final_text": result.final_text,
         "reported_count": result.outcome.reported_count,
         "error_type": result.outcome.error_type,
+        "error_message": result.outcome.error_message,
         "requests": [sent.short() for sent in result.requests],
         "refused_requests": result.refused_requests,
         "ended": result.ended,
@@ -144,6 +146,14 @@ def differences(row: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, t
     return found
 
 
+def other_words(row: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[str, str] | None:
+    """(the real error's words, the simulated one's) where a style claims the SDK's words and has others."""
+    real, said = (row["error"] or {}).get("message"), given["error_message"]
+    if not real or not said or not WORDED.match(row["style"]) or row["error"]["type"] != given["error_type"]:
+        return None
+    return None if plain(real) == plain(said) or has_other_words(real) else (real, said)
+
+
 def _sorted(runs: list[Any]) -> list[str]:
     return sorted(map(repr, runs))
 
@@ -189,11 +199,28 @@ def disagreements(name: str) -> tuple[tuple[dict[str, Any], dict[str, tuple[Any,
 
 def _disagreements(name: str) -> Iterator[tuple[dict[str, Any], dict[str, tuple[Any, Any]]]]:
     """Every row of an SDK with which its style disagrees, and how."""
+    for row, given in _given(name):
+        if found := differences(row, given):
+            yield row, found
+
+
+def worded(name: str) -> Iterator[tuple[dict[str, Any], str, str]]:
+    """Every row of an SDK whose error the style says in other words: the row, the real words, the style's."""
+    for row, given in _given(name):
+        if words := other_words(row, given):
+            yield row, *words
+
+
+@lru_cache(maxsize=1)
+def _given(name: str) -> tuple[tuple[dict[str, Any], dict[str, Any]], ...]:
+    """Every row of an SDK that its style can say, and what the style gives for it."""
     cases = scripts(name)
     scenarios = {id_: scenario_of(case) for id_, case in cases.items()}
+    found = []
     for row in rows_of(name):
         if row["style"] not in all_styles() or row["case"] not in cases:
             continue
         given = simulated(row, scenarios[row["case"]], cases[row["case"]])
-        if given is not None and (found := differences(row, given)):
-            yield row, found
+        if given is not None:
+            found.append((row, given))
+    return tuple(found)

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from agentsim.styles import all_styles
-from tests.styles.agreement import disagreements
+from tests.styles.agreement import disagreements, worded
 from tests.styles.cases import MEASURED, SDK, rows_of, scripts
 from tests.styles.divergences import reason_for
 
@@ -27,6 +27,14 @@ def test_the_styles_do_what_the_real_sdk_did(name):
         for row, found in told[:10]
     ]
     assert not told, f"{len(told)} rows differ:\n" + "\n".join(lines)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_errors_have_the_real_sdk_s_own_words_where_a_style_claims_them(name):
+    other = [
+        f"{row['case']} {row['style']} {row['wire']}: {real!r}, simulated {said!r}" for row, real, said in worded(name)
+    ]
+    assert not other, "\n".join(other[:10])
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -221,6 +221,13 @@ def test_a_first_prompt_that_failed_is_forgotten_and_an_empty_answer_is_no_messa
     assert (requests_of(empty)[1], empty.requests[1].kept) == (["user:text+text"], 0)
 
 
+@both_styles
+@pytest.mark.parametrize("during", ["{before_reply: 2}", "{during: lookup}"])
+def test_a_caller_who_gives_up_gets_python_s_own_interrupt(style, during):
+    run = played(style, "- tool_use: {lookup: {key: a}}\n- text: done", more=f"abort: {during}")
+    assert (run.ended, run.error) == ("aborted", {"type": "KeyboardInterrupt", "message": ""})
+
+
 # -- Responses --------------------------------------------------------------------------------------------------------
 
 
