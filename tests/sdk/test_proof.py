@@ -160,6 +160,14 @@ def _cut(lines: list[str]) -> list[str]:
     return [line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…" for line in lines]
 
 
+def test_a_call_that_an_sdk_may_have_repaired_is_taken_for_any_of_its_tool():
+    whole, half = {"name": "lookup", "args": {"key": "a"}}, {"name": "lookup", "raw": '{"key": "a"'}
+    other = {"name": "add", "args": {"a": 1, "b": 2}}
+    assert calls_look_alike({"replies": [{"calls": [whole, other]}, {"calls": [half]}]}, 2)
+    assert not calls_look_alike({"replies": [{"calls": [other]}, {"calls": [half, whole]}]}, 2)
+    assert not calls_look_alike({"replies": [{"calls": [whole]}, {"calls": [half]}]}, 2)
+
+
 def test_the_ledger_is_an_entry_points_story():
     ledger = Ledger()
     tally = ledger.of("a/b", "a", {"a": "1.0"}, "d1")
