@@ -127,11 +127,11 @@ class History:
     def say(self, text: str, *, closing: bool = False) -> None:
         """Feedback, as a message of the assistant's behind the replies, which lose their unanswered server calls by it.
 
-        Later replies still go into the message before it, and without a step of their own; `closing`: into a new one.
+        Later replies still go into the message before it, and without a step of their own; `closing`, and where no reply came yet: into a new one.
         """
         self._behind.append(Message("assistant", (Text(text),)))
         self._uncut()
-        if closing:
+        if closing or not self._entries:
             self._closed += [*self._cut(self._entries), *self._behind]
             self._behind = []
             self._begin([])

@@ -70,8 +70,9 @@ def without_places(told: str) -> str:
 
 
 def without_moments(told: str) -> str:
-    """A driver's answer without clock times and random ids, which some errors tell: the same run gives the same row."""
+    """A driver's answer without clock times, random ids and addresses, which some errors tell: the same run gives the same row."""
     told = re.sub(r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+(Z|\+00:00)", "TIME", told)
+    told = re.sub(r"\b0x[0-9a-f]{6,}\b|(?<=cancel scope )[0-9a-f]{6,}", "ADDRESS", told)
     return re.sub(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "UUID", told)
 
 
