@@ -351,7 +351,9 @@ def test_a_further_prompt_finds_the_framework_s_text_behind_the_last_reply():
     assert said == [LIMIT, "again"]
 
 
-@pytest.mark.parametrize(("returns", "reads"), [("null", ""), ("plain", "plain"), ("{a: [1, é]}", '{"a": [1, "\\u00e9"]}')])
+@pytest.mark.parametrize(
+    ("returns", "reads"), [("null", ""), ("plain", "plain"), ("{a: [1, é]}", '{"a": [1, "\\u00e9"]}')]
+)
 def test_a_result_is_a_text_nothing_or_json_in_ascii(returns, reads):
     tools = f"tools: {{give: {{returns: {returns}}}}}"
     assert told(played(STYLE, "- tool_use: {give: {}}\n- text: done", tools=tools)) == [reads]

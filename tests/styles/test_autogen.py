@@ -328,9 +328,7 @@ def test_an_error_of_an_agent_leaves_the_team_as_a_runtime_error():
 # -- texts and arguments as they are ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("given", "shown"), [('{"key":"a"}', '{"key": "a"}'), ('[1,2]', "[1,2]"), ('{"key', '{"key')]
-)
+@pytest.mark.parametrize(("given", "shown"), [('{"key":"a"}', '{"key": "a"}'), ("[1,2]", "[1,2]"), ('{"key', '{"key')])
 def test_the_summary_shows_an_object_of_arguments_as_python_writes_it_and_all_else_as_it_came(given, shown):
     call = f"- content: [{{tool_use: {{name: lookup, raw: '{given}'}}}}]"
     run = played(AGENT, call, wire=CHAT, options={"tool_call_summary_format": "{tool_name}({arguments})"})

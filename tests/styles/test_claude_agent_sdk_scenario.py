@@ -114,7 +114,11 @@ def notified(agent, tools=BACKGROUND):
     [
         ("      - text: found it", "completed", "found it"),
         ("      - {text: so far, tool_use: {lookup: {key: a}}, repeat: 9}", "completed", "so far"),
-        ("      - {tool_use: {lookup: {key: a}}, repeat: 9}", "completed", "(Subagent completed but returned no output.)"),
+        (
+            "      - {tool_use: {lookup: {key: a}}, repeat: 9}",
+            "completed",
+            "(Subagent completed but returned no output.)",
+        ),
     ],
 )
 def test_the_notification_tells_how_the_subagent_ended_and_its_last_text(agent, status, result):

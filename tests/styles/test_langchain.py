@@ -270,12 +270,15 @@ def test_a_stream_that_fails_is_not_retried_and_runs_nothing(style):
     assert (run.returned, run.ended, run.model_requests, len(run.tool_runs)) == ("error", "broken_stream", 1, 0)
 
 
-@pytest.mark.parametrize(("style", "wire", "about", "helps"), [
-    (JS, "anthropic-messages", "tool", True),
-    (JS, "openai-chat", "tool", False),
-    (JS, "openai-chat", "tool_calls", True),
-    (PY, "anthropic-messages", "tool", False),
-])
+@pytest.mark.parametrize(
+    ("style", "wire", "about", "helps"),
+    [
+        (JS, "anthropic-messages", "tool", True),
+        (JS, "openai-chat", "tool", False),
+        (JS, "openai-chat", "tool_calls", True),
+        (PY, "anthropic-messages", "tool", False),
+    ],
+)
 def test_javascript_adds_a_page_to_a_bad_request_that_is_about_tools(style, wire, about, helps):
     run = played(style, f"- error: {{status: 400, message: no {about} there}}", wire=wire)
     assert ("errors/INVALID_TOOL_RESULTS/" in run.error["message"]) is helps
@@ -289,9 +292,9 @@ def test_who_gives_up_in_a_tool_gets_the_language_s_own_error(style, type_):
 
 @pytest.mark.parametrize(("style", "reads"), [(JS, '{"a":[1,2]}'), (PY, '{"a": [1, 2]}')])
 def test_a_result_that_is_no_text_is_json_as_the_language_writes_it(style, reads):
-    assert told(played(style, "- tool_use: {give: {}}\n- text: done", tools="tools: {give: {returns: {a: [1, 2]}}}")) == [
-        reads
-    ]
+    assert told(
+        played(style, "- tool_use: {give: {}}\n- text: done", tools="tools: {give: {returns: {a: [1, 2]}}}")
+    ) == [reads]
 
 
 def test_javascript_s_streamed_calls_of_one_id_go_back_with_the_first_one_s_arguments():
