@@ -144,9 +144,10 @@ def _written(seen: Seen, unread: set[int], python: bool) -> Message | None:
 
 
 def _chat(seen: Seen, unread: set[int], python: bool) -> list[Block]:
-    """One text, then the calls; JavaScript forgets those that it could not read. A refusal's words are lost."""
-    told = (b for b in seen.reply.blocks if isinstance(b, ToolCall))
-    calls = [block for position, block in enumerate(told) if python or position not in unread]
+    """One text, then the calls; those that could not be read come last, or are forgotten by JavaScript. A refusal's words are lost."""
+    told = list(enumerate(b for b in seen.reply.blocks if isinstance(b, ToolCall)))
+    calls = [block for position, block in told if position not in unread]
+    calls += [block for position, block in told if position in unread and python]
     return [*([Text(seen.text)] if seen.text or not calls else []), *calls]
 
 

@@ -7,6 +7,7 @@ shows the final state. Neither agent has a signal of its own for "finished": eve
 from __future__ import annotations
 
 import contextlib
+import sys
 import warnings
 from typing import Any
 
@@ -76,8 +77,8 @@ def finish_reason(message: BaseMessage) -> str | None:
 def once(agent: Any, case: Json, given: Any) -> Any:
     """One invocation: of a prompt, or of a resume."""
     config: Json = {"configurable": {"thread_id": "thread"}}
-    if case["limit"] != "default":
-        config["recursion_limit"] = case["limit"]
+    if case["limit"] != "default":  # None would be as if it were not given; nobody reaches this many
+        config["recursion_limit"] = sys.maxsize if case["limit"] is None else case["limit"]
     if workers := (case.get("options") or {}).get("max_concurrency"):
         config["max_concurrency"] = workers
     if not case["stream"]:
