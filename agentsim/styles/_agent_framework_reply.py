@@ -137,7 +137,7 @@ def _claude(blocks: list[Block]) -> Iterator[Message]:
             said = []
         role = of
         said.append(told)
-    yield Message(role if said else "assistant", tuple(said))  # type: ignore[arg-type]
+    yield Message(role, tuple(said))  # type: ignore[arg-type]
 
 
 def _claude_block(block: Block) -> tuple[Any, str]:

@@ -106,7 +106,7 @@ def summary(run: Run, seen: Seen, results: Sequence[ToolResult]) -> str:
 
 
 def _arguments(call: SeenCall) -> str:
-    return call.raw if call.broken else json.dumps(call.arguments) if isinstance(call.arguments, dict) else call.raw
+    return json.dumps(call.arguments) if isinstance(call.arguments, dict) else call.raw
 
 
 # -- history --------------------------------------------------------------------------------------------------------

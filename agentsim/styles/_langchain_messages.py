@@ -107,7 +107,7 @@ def _python_whole(call: SeenCall, seen: Seen) -> Any:
         value = json.loads(call.raw, strict=False)
     except (ValueError, RecursionError):
         raise partial.Unreadable(call.raw) from None
-    return value or {} if seen.wire == CHAT else value
+    return value or {}  # elsewhere it is an object, or was refused
 
 
 def _check_whole(call: SeenCall, seen: Seen) -> None:

@@ -88,9 +88,8 @@ class History:
             self._uncut()
             return
         if self._entries and self._entries[-1] is not STEP and not self._behind:
-            if all(not isinstance(e, Invocation) or e.output is not None for e in self._entries[self._cut_to :]):
-                self._done += self._cut(self._entries[self._cut_to :])
-                self._cut_to = len(self._entries)
+            self._done += self._cut(self._entries[self._cut_to :])
+            self._cut_to = len(self._entries)
             self._entries.append(STEP)
         for part in parts:
             if self._is_new(part, parts):
@@ -103,13 +102,13 @@ class History:
             self._ids[part.id] = part
 
     def _insert(self, parts: Sequence[Part | Invocation]) -> None:
-        left, drift, anchored = 0, 0, False
+        left, drift = 0, 0
         known = dict(self._ids)
         for at, part in enumerate(parts):
             if isinstance(part, Invocation) and part.id in known:
-                left, drift, anchored = self._entries.index(known[part.id]), at, True
+                left, drift = self._entries.index(known[part.id]), at
                 continue
-            place = left + at - drift if anchored else at
+            place = left + at - drift
             if self._is_new(part, parts) and part not in self._entries[place:]:
                 self._put(place, part)
 
@@ -148,8 +147,6 @@ class History:
         entry = self._ids.get(call_id)
         if entry is None:
             return
-        if entry.output is not None:
-            self._uncut()
         entry.name, entry.output, entry.is_error = name, output, is_error
         if entry.arguments in ("", "{}"):
             entry.arguments = arguments

@@ -76,8 +76,7 @@ class Talk:
     def __init__(self, run: Run) -> None:
         options: Options = run.options or Options()
         self.run, self.retry = run, Retry(options.retries, frozenset({408, 429}))
-        last = run.history[-1].content if run.history else ()
-        self.question = "".join(part.text for part in last if isinstance(part, Text))
+        self.question = "".join(part.text for part in run.history[-1].content if isinstance(part, Text))
         self.trajectory = ""
         self.said = False
 

@@ -154,7 +154,7 @@ def _differs(flip: flips.Flip, name: str) -> bool:
     came, reached = unflipped(name)
     everything = tried(name)
     for index in sorted({index for line in flip.lines for index in reached.get((flip.module, line), ())}):
-        signal.setitimer(signal.ITIMER_REAL, SECONDS)
+        signal.setitimer(signal.ITIMER_REAL, SECONDS, 1.0)  # again each second: Python swallows one in a callback
         try:
             if run(everything[index]) != came[index]:
                 return True

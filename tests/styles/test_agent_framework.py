@@ -328,3 +328,32 @@ def test_settings_below_one_are_refused_by_the_client(name):
 def test_a_misspelt_option_is_named(tree, word):
     with pytest.raises(UsageError, match=word):
         played(STYLE, ENDLESS, options=tree)
+
+
+# -- what goes back to the model ----------------------------------------------------------------------------------------
+
+
+def arguments_of(run):
+    """The arguments of every call that the last request carries."""
+    return [part.arguments for m in run.requests[-1].new for part in m.content if hasattr(part, "arguments")]
+
+
+@pytest.mark.parametrize(("given", "sent"), [("", "{}"), ("[1]", '{"raw": [1]}'), ('{"key":"a"}', '{"key":"a"}')])
+def test_claude_reads_its_arguments_as_they_came_and_what_is_no_object_under_the_key_raw(given, sent):
+    call = f"- content: [{{tool_use: {{name: lookup, raw: '{given}'}}}}]"
+    run = played(STYLE, f"{call}\n- text: done", wire=CLAUDE, stream=True)
+    assert arguments_of(run) == [sent]
+
+
+def test_a_further_prompt_finds_the_framework_s_text_behind_the_last_reply():
+    run = played(STYLE, ENDLESS, limit=1, wire=CLAUDE, more="prompt: [go, again]")
+    said = [part.text for m in run.requests[2].new for part in m.content if hasattr(part, "text")]
+    assert said == [LIMIT, "again"]
+
+
+@pytest.mark.parametrize(
+    ("returns", "reads"), [("null", ""), ("plain", "plain"), ("{a: [1, é]}", '{"a": [1, "\\u00e9"]}')]
+)
+def test_a_result_is_a_text_nothing_or_json_in_ascii(returns, reads):
+    tools = f"tools: {{give: {{returns: {returns}}}}}"
+    assert told(played(STYLE, "- tool_use: {give: {}}\n- text: done", tools=tools)) == [reads]

@@ -253,3 +253,9 @@ def test_an_option_that_it_does_not_have_is_named():
         played(RUN, ENDLESS, options={"retry": 1})
     with pytest.raises(UsageError, match="expected an integer, at least 0"):
         played(RUN, ENDLESS, options={"retries": -1})
+
+
+@pytest.mark.parametrize(("style", "seconds"), [(RUN, 4), (ARUN, 2)])
+def test_a_reply_s_tools_run_side_by_side_in_arun_alone(style, seconds):
+    tools = "tools: {slow: {seconds: 2, returns: ok}}"
+    assert played(style, "- tool_use: [{slow: {}}, {slow: {}}]\n- text: done", tools=tools).seconds == seconds

@@ -351,3 +351,42 @@ def test_results_of_calls_that_share_an_id_come_as_they_settle_when_streamed_and
     ]
     run = played(style, f"- content: [{{{calls[0]}}}, {{{calls[1]}}}]\n- text: done", wire="anthropic-messages")
     assert requests_of(run)[1][1] == "user:" + marks.format("tool_result(call_dup)")
+
+
+@pytest.mark.parametrize(
+    ("wire", "given", "sent"),
+    [
+        ("anthropic-messages", "[1]", '{"rawInvalidInput":[1]}'),
+        ("anthropic-messages", "null", '{"rawInvalidInput":null}'),
+        ("openai-responses", "[1]", "[1]"),
+        ("openai-responses", "null", "{}"),
+        ("openai-chat", "[1]", "{}"),
+    ],
+)
+def test_arguments_that_are_no_object_go_back_as_the_wire_can_say_them(wire, given, sent):
+    run = played(AGENT_STREAM, f"- content: [{{tool_use: {{name: lookup, raw: '{given}'}}}}]\n- text: done", wire=wire)
+    assert [part.arguments for m in run.requests[1].new for part in m.content if isinstance(part, ToolCall)] == [sent]
+
+
+@pytest.mark.parametrize(
+    ("takes", "given", "asked"),
+    [
+        ("q: string", "{q: how much}", "how much"),
+        ("q: string, of: string", "{q: how much, of: é}", '{"q": "how much", "of": "é"}'),
+        ("q: number", "{q: 5}", '{"q": 5}'),
+    ],
+)
+def test_an_agent_that_is_a_tool_is_asked_the_only_text_of_the_input_or_all_of_it(takes, given, asked):
+    tools = f"tools: {{billing: {{input: {{{takes}}}, agent: billing}}}}"
+    more = "agents: {billing: {replies: [{text: it is 7}]}}"
+    run = played(AGENT, f"- tool_use: {{billing: {given}}}\n- text: done", more=more, tools=tools)
+    assert run.requests[1].new[0].content[0].text == asked
+
+
+@pytest.mark.parametrize(("limit", "calls"), [("", 20), ("limit: 2,", 2)])
+def test_an_agent_that_is_a_tool_has_twenty_steps_or_the_limit_of_its_own(limit, calls):
+    endless = "{tool_use: {sum: {}}, repeat: forever}"
+    more = f"agents: {{billing: {{{limit} tools: {{sum: {{returns: '7'}}}}, replies: [{endless}]}}}}"
+    tools = "tools: {billing: {input: {q: string}, agent: billing}}"
+    run = played(AGENT, "- tool_use: {billing: {q: a}}\n- text: done", more=more, tools=tools)
+    assert (run.model_calls, run.final_text) == (calls + 2, "done")

@@ -291,6 +291,8 @@ def test_what_on_step_end_throws_is_swallowed():
 def test_functions_take_their_time():
     options = {"prepareStep": {"scripted": [None], "seconds": 0.5}, "onStepEnd": {"scripted": [None], "seconds": 0.25}}
     assert played(AGENT, ONE_ROUND, options=options).seconds == 1.5
+    repair = {"repairToolCall": {"scripted": [None], "seconds": 2}}
+    assert played(AGENT, "- tool_use: {nope: {}}\n- text: done", options=repair).seconds == 2
 
 
 # -- what is refused --------------------------------------------------------------------------------------------------

@@ -323,3 +323,26 @@ def test_each_turn_of_a_team_has_its_own_tool_iterations():
 
 def test_an_error_of_an_agent_leaves_the_team_as_a_runtime_error():
     assert played(TEAM, "- {error: 400}").error["type"] == "RuntimeError"
+
+
+# -- texts and arguments as they are ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("given", "shown"), [('{"key":"a"}', '{"key": "a"}'), ("[1,2]", "[1,2]"), ('{"key', '{"key')])
+def test_the_summary_shows_an_object_of_arguments_as_python_writes_it_and_all_else_as_it_came(given, shown):
+    call = f"- content: [{{tool_use: {{name: lookup, raw: '{given}'}}}}]"
+    run = played(AGENT, call, wire=CHAT, options={"tool_call_summary_format": "{tool_name}({arguments})"})
+    assert run.final_text == f"lookup({shown})"
+
+
+@pytest.mark.parametrize(("given", "sent"), [("{{", '{"text": "{{"}'), ("  ", '{"text": " "}')])
+def test_claude_reads_arguments_that_are_no_json_as_a_text_never_an_empty_one(given, sent):
+    call = f"- content: [{{tool_use: {{name: lookup, raw: '{given}'}}}}]"
+    run = played(AGENT, f"{call}\n- text: done", limit=2, wire=CLAUDE, stream=True)
+    assert [part.arguments for part in run.requests[1].new[0].content] == [sent]
+
+
+def test_what_a_tool_throws_is_stripped_and_what_it_returns_is_not():
+    tools = 'tools: {give: {returns: " a "}, throw: {raises: " b "}}'
+    run = played(AGENT, "- tool_use: [{give: {}}, {throw: {}}]\n- text: done", limit=2, tools=tools)
+    assert told(run) == [" a ", "b"]

@@ -366,3 +366,13 @@ def test_when_the_caller_gives_up(style, returned, error, abort):
     run = played(style, THREE_ROUNDS, more=f"abort: {abort}")
     assert (run.ended, run.returned, len(run.tool_runs)) == ("aborted", returned, 1)
     assert (run.error["type"] if run.error else None) == error
+
+
+def test_a_reply_that_broke_off_is_continued_in_other_words_than_one_that_was_cut():
+    lost = "- {content: [{text: half}, {text: more}], disconnect: {after_characters: 99}}\n- text: done"
+    cut = "- {text: half, stop_reason: max_tokens}\n- text: done"
+    words = [played(JS, replies).requests[-1].new[-1].content[-1].text for replies in (lost, cut)]
+    assert words == [
+        "Your response was cut off by a lost connection. Continue from where it stopped.",
+        "Output token limit hit. Resume directly — no apology, no recap of what you were doing.",
+    ]

@@ -325,6 +325,25 @@ def test_what_was_found_is_offered():
     assert played(JS, replies, options=SEARCH).final_text == "done"
 
 
+@pytest.mark.parametrize(
+    ("query", "found"), [("select:lookup, add", ["lookup", "add"]), ("LOOK", ["lookup"]), ("select:look", [])]
+)
+def test_tools_are_found_by_a_word_or_selected_by_their_whole_names(query, found):
+    run = played(JS, f"- tool_use: {{ToolSearch: {{query: '{query}'}}}}\n- text: done", options=SEARCH)
+    references = ",".join(f'{{"type":"tool_reference","tool_name":"{name}"}}' for name in found)
+    assert told(run) == [f"[{references}]" if found else "No matching deferred tools found"]
+
+
+def offered(run):
+    return [sent.offered for sent in run.transcript if hasattr(sent, "offered")]
+
+
+def test_python_does_not_even_offer_a_disallowed_tool():
+    assert offered(played(QUERY, "- text: done", options={"disallowed_tools": ["lookup"]})) == [("add", "boom", "ask")]
+    assert offered(played(JS, "- text: done", options={"disallowedTools": ["lookup"]})) == [None]
+    assert offered(played(QUERY, "- text: done")) == [None]
+
+
 # -- what is refused --------------------------------------------------------------------------------------------------
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.styles.claims import claim
 from tests.styles.playing import played, told
 
@@ -98,3 +100,50 @@ def test_the_users_hooks_look_at_its_calls_too():
     options = {"hooks": {"PreToolUse": [{"matcher": "lookup", "hooks": [{"scripted": [DENY]}]}]}}
     run = played(JS, DELEGATE, tools=FOREGROUND, options=options)
     assert [r.name for r in run.tool_runs] == ["research"]
+
+
+def notified(agent, tools=BACKGROUND):
+    """The message that wakes the main loop when its subagent has come to an end by these replies."""
+    head, _, _ = tools.partition("    replies:")
+    run = played(JS, DELEGATE, tools=f"{head}    replies:\n{agent}")
+    return run.requests[-1].new[-1].content[-1].text
+
+
+@pytest.mark.parametrize(
+    ("agent", "status", "result"),
+    [
+        ("      - text: found it", "completed", "found it"),
+        ("      - {text: so far, tool_use: {lookup: {key: a}}, repeat: 9}", "completed", "so far"),
+        (
+            "      - {tool_use: {lookup: {key: a}}, repeat: 9}",
+            "completed",
+            "(Subagent completed but returned no output.)",
+        ),
+    ],
+)
+def test_the_notification_tells_how_the_subagent_ended_and_its_last_text(agent, status, result):
+    assert notified(agent) == (
+        f"<task-notification>\n<status>{status}</status>\n<summary>Agent researcher {status}</summary>\n"
+        f"<result>{result}</result>\n</task-notification>"
+    )
+
+
+def test_the_notification_of_a_subagent_that_failed_says_so_and_why():
+    text = notified("      - {error: {status: 401, message: no key}, repeat: 99}")
+    assert "<status>failed</status>\n<summary>Agent researcher failed</summary>" in text
+    assert text.endswith("API Error: 401 no key</result>\n</task-notification>")
+
+
+@pytest.mark.parametrize(
+    ("takes", "given", "asked"),
+    [
+        ("topic: string", "{topic: a}", "a"),
+        ("topic: string, depth: string", "{topic: a, depth: b}", '{"topic": "a", "depth": "b"}'),
+        ("topic: string, prompt: string", "{topic: a, prompt: b}", "b"),
+        ("topic: number", "{topic: 5}", '{"topic": 5}'),
+    ],
+)
+def test_a_subagent_is_asked_the_prompt_or_the_only_text_of_the_input_or_all_of_it(takes, given, asked):
+    tools = FOREGROUND.replace("input: {topic: string}", f"input: {{{takes}}}")
+    run = played(JS, f"- tool_use: {{research: {given}}}\n- text: done", tools=tools)
+    assert [sent.new[0].content[0].text for sent in run.requests if sent.kept == 0][1] == asked

@@ -151,3 +151,34 @@ def test_client_errors_are_not_retried(status, error):
 def test_a_misspelt_option_is_named(tree, word):
     with pytest.raises(UsageError, match=word):
         played(STYLE, ENDLESS, options=tree)
+
+
+# -- what the model is asked --------------------------------------------------------------------------------------------
+
+
+def asked(run):
+    """The text of each request."""
+    return [sent.new[0].content[0].text for sent in run.requests]
+
+
+def test_a_request_is_the_question_the_trajectory_and_the_fields_that_are_wanted():
+    first, _, answer = asked(played(STYLE, "- tool_use: {lookup: {key: a}}\n- text: done", limit=5))
+    fields = "Respond with the corresponding output fields."
+    assert first == f"go\n\n{fields} next_thought, next_tool_name, next_tool_args"
+    assert answer.startswith('go\n\n\nlookup\n{"key": "a"}\nvalue of a\n')
+    assert answer.endswith(f"\nfinish\n{{}}\nCompleted.\n{fields} reasoning, answer")
+
+
+def test_what_went_wrong_is_the_observation():
+    replies = "- tool_use: {boom: {}}\n- tool_use: {finish: {key: a}}\n- text: done"
+    answer = asked(played(STYLE, replies, limit=5))[-1]
+    assert "\nExecution error in boom: boom failed\n" in answer
+    assert '\n{"key": "a"}\nExecution error in finish\n' in answer
+
+
+def test_what_can_not_be_read_is_asked_for_once_more_in_json_mode():
+    first, second = asked(played(STYLE, "- {empty: true, repeat: 9}"))[:2]
+    assert second == first.replace(
+        "Respond with the corresponding output fields.",
+        "Respond with a JSON object in the following order of fields.",
+    )

@@ -268,3 +268,48 @@ def test_a_stream_that_fails_is_not_retried_and_runs_nothing(style):
     cut = "- error: {type: overloaded_error, after_characters: 12}\n  content: [{tool_use: {name: lookup, input: {key: abc}}}]\n- text: done"
     run = played(style, cut, stream=True)
     assert (run.returned, run.ended, run.model_requests, len(run.tool_runs)) == ("error", "broken_stream", 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("style", "wire", "about", "helps"),
+    [
+        (JS, "anthropic-messages", "tool", True),
+        (JS, "openai-chat", "tool", False),
+        (JS, "openai-chat", "tool_calls", True),
+        (PY, "anthropic-messages", "tool", False),
+    ],
+)
+def test_javascript_adds_a_page_to_a_bad_request_that_is_about_tools(style, wire, about, helps):
+    run = played(style, f"- error: {{status: 400, message: no {about} there}}", wire=wire)
+    assert ("errors/INVALID_TOOL_RESULTS/" in run.error["message"]) is helps
+
+
+@pytest.mark.parametrize(("style", "type_"), [(JS, "AbortError"), (PY, "CancelledError")])
+def test_who_gives_up_in_a_tool_gets_the_language_s_own_error(style, type_):
+    run = played(style, ONE_ROUND, more="abort: {during: lookup}")
+    assert (run.ended, run.error["type"]) == ("aborted", type_)
+
+
+@pytest.mark.parametrize(("style", "reads"), [(JS, '{"a":[1,2]}'), (PY, '{"a": [1, 2]}')])
+def test_a_result_that_is_no_text_is_json_as_the_language_writes_it(style, reads):
+    assert told(
+        played(style, "- tool_use: {give: {}}\n- text: done", tools="tools: {give: {returns: {a: [1, 2]}}}")
+    ) == [reads]
+
+
+def test_javascript_s_streamed_calls_of_one_id_go_back_with_the_first_one_s_arguments():
+    twice = "- content: [{tool_use: {name: lookup, input: {key: a}, id: x}}, {tool_use: {name: lookup, input: {key: b}, id: x}}]\n- text: done"
+    for stream, sent in ((True, ['{"key": "a"}'] * 2), (False, ['{"key": "a"}', '{"key": "b"}'])):
+        run = played(JS, twice, wire="anthropic-messages", stream=stream)
+        assert [part.arguments for part in run.requests[1].new[0].content] == sent
+
+
+def test_in_javascript_s_react_agent_a_direct_tool_ends_the_run_by_its_result_not_by_its_call():
+    direct = "tools: {now: {returns: it is now, return_direct: true}, lookup: {input: {key: string}, returns: ok}}"
+    replies = """
+    - content: [{tool_use: {name: lookup, input: {key: a}, id: x}}]
+    - content: [{tool_use: {name: now, id: x}}, {tool_use: {name: lookup, input: {key: b}, id: y}}]
+    - text: done
+    """
+    assert played(REACT_JS, replies, tools=direct).final_text == "done"
+    assert played(REACT_PY, replies, tools=direct).ended == "tool_result"

@@ -229,6 +229,17 @@ def test_end_with_other_calls_pending_throws_in_javascript_only():
 
 
 @pytest.mark.parametrize("style", [JS, PY])
+def test_end_gives_the_thread_its_calls_back_in_python_only(style):
+    names = {PY: ("ToolCallLimitMiddleware", "thread_limit", "exit_behavior")}
+    kind, thread_limit, behavior = names.get(style, ("toolCallLimitMiddleware", "threadLimit", "exitBehavior"))
+    options = {"middleware": [{kind: {thread_limit: 1, behavior: "end"}}], "checkpointer": True}
+    replies = f"- tool_use: [{{lookup: {{key: a}}}}, {{lookup: {{key: b}}}}]\n{ONE_ROUND}"
+    run = played(style, replies, more="prompt: [go, again]", options=options)
+    over = "Tool call limit reached: thread limit exceeded (2/1 calls)."
+    assert (run.final_text, len(run.tool_runs)) == ((over, 0) if style == JS else ("done", 1))
+
+
+@pytest.mark.parametrize("style", [JS, PY])
 def test_error_throws_before_any_tool_of_the_reply(style):
     run = played(style, TWO_CALLS, options=tool_limit(style, run_limit=1, exit_behavior="error"))
     assert (run.error["type"], len(run.tool_runs)) == ("ToolCallLimitExceededError", 0)
@@ -333,6 +344,28 @@ def test_after_agent_to_model_asks_again():
             style, "- text: one\n- text: two", options={"middleware": [jump("after_agent", "model", None)[style]]}
         )
         assert (run.model_calls, run.final_text) == (2, "two")
+
+
+OLD_CALL = """
+messages:
+- user: go
+- assistant: {tool_use: {lookup: {key: a}}}
+- user: and now
+"""
+
+
+@pytest.mark.parametrize("style", [JS, PY])
+def test_a_jump_to_the_tools_runs_the_calls_of_the_reply_that_the_run_was_given(style):
+    middleware = [jump("before_model", "tools", None)[style]]
+    run = played(style, "- text: done", more=OLD_CALL, options={"middleware": middleware})
+    assert ([r.input for r in run.tool_runs], run.final_text) == ([{"key": "a"}], "done")
+
+
+@pytest.mark.parametrize("style", [JS, PY])
+def test_a_run_that_ends_before_the_model_returns_the_last_message_s_text_a_given_result_s_too(style):
+    given = OLD_CALL.replace("- user: and now", "- tool_result: {for: call_1, content: found}")
+    run = played(style, "- text: done", more=given, options={"middleware": [jump("before_model", "end")[style]]})
+    assert (run.final_text, run.model_calls) == ("found", 0)
 
 
 def test_javascript_refuses_a_jump_that_can_jump_to_does_not_name():

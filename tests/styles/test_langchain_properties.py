@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentsim.styles import _langchain_json as partial
+from agentsim.styles import find
 from tests.styles.playing import played
 
 HOOKS = ("beforeAgent", "beforeModel", "afterModel", "afterAgent")
@@ -62,3 +63,16 @@ def test_any_text_is_read_or_refused(text):
             read(text)
         except partial.Unreadable:
             pass
+
+
+def test_the_formula_tells_its_terms_in_the_language_s_words():
+    python, javascript = find("langchain/create_agent"), find("langchain-js/createAgent")
+    assert python.formula(None, 3) == (
+        "S = 0 before_agent + 0 after_agent + (3 + 1) × (0 before_model + 1 model + 0 after_model) + 3 tools = 7; "
+        "recursion_limit ≥ S + 1 = 8"
+    )
+    limited = javascript.configure({"middleware": [{"modelCallLimitMiddleware": {"runLimit": 9}}]})
+    assert javascript.formula(limited, 1) == (
+        "S = 0 beforeAgent + 1 afterAgent + (1 + 1) × (1 beforeModel + 1 model + 1 afterModel) + 1 tools = 8; "
+        "recursionLimit ≥ S + 1 = 9"
+    )

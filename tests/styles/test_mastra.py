@@ -250,3 +250,30 @@ def test_a_given_call_without_a_result_is_left_out():
     run = played(GENERATE, "- text: done", more=more)
     assert requests_of(run)[0] == ["user:text", "assistant:text+tool_use(lookup)", "user:tool_result(call_1)+text"]
     assert (run.tool_runs, run.ended) == ((), "answer")
+
+
+@pytest.mark.parametrize(("wire", "sent"), [(CHAT, "{}"), (RESPONSES, '"words"'), (ANTHROPIC, '"words"')])
+def test_arguments_that_are_json_but_no_object_go_back_as_they_came_but_on_chat_completions(wire, sent):
+    run = played(STREAM, "- content: [{tool_use: {name: lookup, raw: '\"words\"'}}]\n- text: done", wire=wire)
+    assert run.requests[1].new[0].content[0].arguments == sent
+
+
+@pytest.mark.parametrize(("result", "reads"), [("found", "found"), ("[{title: é}]", '[{"title":"é"}]')])
+def test_a_server_tool_that_nobody_declared_goes_back_as_the_client_s_with_its_result_as_text(result, reads):
+    replies = f"""
+    - content:
+      - server_tool_use: {{name: search, input: {{q: a}}}}
+      - server_tool_result: {{for: srvtoolu_1, content: {result}}}
+      - tool_use: {{name: lookup, input: {{key: a}}}}
+    - text: done
+    """
+    assert told(played(STREAM, replies, wire=ANTHROPIC))[0] == reads
+
+
+@pytest.mark.parametrize(
+    ("how", "says"), [("refuse", "connect ECONNREFUSED"), ("reset", "read ECONNRESET"), ("end", "other side closed")]
+)
+@BOTH
+def test_a_connection_that_gives_no_headers_is_an_error_that_says_how_it_went_away(style, how, says):
+    run = played(style, f"- disconnect: {{before: headers, how: {how}}}\n- text: done")
+    assert run.error == {"type": "AI_APICallError", "message": f"Cannot connect to API: {says}"}

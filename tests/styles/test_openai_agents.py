@@ -327,3 +327,10 @@ def test_a_reply_that_is_only_a_provider_s_tool_is_asked_again(style):
 def test_a_call_without_an_implementation_is_handed_back_after_its_siblings_ran(style):
     run = played(style, "- tool_use: [{ask: {q: x}}, {lookup: {key: a}}]\n- text: done")
     assert (run.ended, run.returned, [one.name for one in run.tool_runs]) == ("handed_back", "answer", ["lookup"])
+
+
+@pytest.mark.parametrize(("wire", "sent"), [(CHAT, "{}"), (RESPONSES, "")])
+def test_no_arguments_at_all_are_an_empty_object_to_python_and_go_back_as_one_on_chat_completions(wire, sent):
+    replies = "- content: [{tool_use: {name: boom, raw: ''}}]\n- text: done"
+    run = played(RUN, replies, wire=wire)
+    assert ([r.input for r in run.tool_runs], run.requests[1].new[0].content[0].arguments) == ([{}], sent)

@@ -205,3 +205,19 @@ def test_empty_structured_output_is_asked_again(style, reply):
 def test_structured_output_beside_a_call_is_not_final(style):
     script = "- content: [{output: {city: Rome}}, {tool_use: {name: lookup, input: {key: a}}}]\n- output: {city: Paris}"
     assert played(style, script, more=CITY).final_text == '{"city": "Paris"}'
+
+
+@pytest.mark.parametrize(("style", "result"), [(JS, '{"assistant":"B"}'), (RUN, '{"assistant": "B"}')])
+def test_the_result_of_a_handoff_names_the_agent_as_json(style, result):
+    assert told(played(style, "- handoff: B", more=HANDOFFS % "{text: done}")) == [result]
+
+
+@pytest.mark.parametrize(
+    ("takes", "given", "asked"),
+    [("input: string", "{input: how much}", "how much"), ("q: string", "{q: how much}", '{"q":"how much"}')],
+)
+def test_an_agent_that_is_a_tool_is_asked_its_input_or_all_of_it(takes, given, asked):
+    tools = f"tools: {{billing: {{input: {{{takes}}}, agent: billing}}}}"
+    more = "agents: {billing: {replies: [{text: it is 7}]}}"
+    run = played(RUN, f"- tool_use: {{billing: {given}}}\n- text: done", more=more, tools=tools)
+    assert run.requests[1].new[0].content[0].text == asked

@@ -218,3 +218,40 @@ def test_an_empty_text_is_a_step_without_an_error():
 def test_an_option_that_is_wrong_says_what_is_right(style, options, message):
     with pytest.raises(UsageError, match=message):
         played(style, ENDLESS, options=options)
+
+
+# -- what the model reads ---------------------------------------------------------------------------------------------
+
+
+def texts(sent):
+    return [(message.role, message.content[0].text) for message in sent.new]
+
+
+def test_a_history_from_elsewhere_is_made_text():
+    more = """
+    messages:
+      - user: go
+      - assistant: {text: let me look, tool_use: {lookup: {key: a}}}
+      - tool_result: {for: call_1, content: found}
+      - user: and now
+    """
+    assert texts(played(CALLING, f"- {ANSWER}", more=more).requests[0]) == [
+        ("user", "go"),
+        ("assistant", 'let me look\nCalling tools:\nlookup({"key": "a"})'),
+        ("user", "Observation:\nfound\nand now"),
+    ]
+
+
+@pytest.mark.parametrize(("stream", "before"), [(False, ""), (True, "\n")])
+def test_a_streamed_call_of_final_answer_leaves_an_empty_text_before_it(stream, before):
+    run = played(CALLING, "- text: one\n- text: two", more="prompt: [go, again]", options=OBEYS, stream=stream)
+    role, said = texts(run.requests[1])[0]
+    assert (role, said.startswith(f"{before}Calling tools:\n")) == ("assistant", True)
+
+
+def test_a_tool_calling_agent_is_offered_final_answer_but_nothing_in_the_extra_call_and_a_code_agent_s_tools_stay():
+    def offered(style):
+        return [sent.offered for sent in played(style, ENDLESS, limit=1).transcript if hasattr(sent, "offered")]
+
+    assert offered(CALLING) == [("lookup", "add", "boom", "ask", "final_answer"), ()]
+    assert offered(CODING) == [None, None]

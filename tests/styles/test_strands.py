@@ -244,3 +244,8 @@ def test_an_option_that_is_wrong_says_what_is_right(options, message):
 def test_a_cap_in_the_options_is_checked_as_strands_checks_it():
     run = played(STYLE, ROUND, options={"limits": {"output_tokens": 0}})
     assert (run.error["type"], run.model_requests) == ("TypeError", 0)
+
+
+def test_a_blank_reply_goes_back_as_words_that_say_so_and_any_other_as_it_is():
+    run = played(STYLE, '- text: " "\n- text: hello\n- text: done', more="prompt: [one, two, three]")
+    assert [m.content[0].text for m in (run.requests[1].new[0], run.requests[2].new[0])] == ["[blank text]", "hello"]

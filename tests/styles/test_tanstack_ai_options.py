@@ -111,6 +111,11 @@ def test_an_async_strategy_never_stops(slow):
     assert (run.ended, run.seconds) == ("unbounded", 0)
 
 
+@pytest.mark.parametrize("sure", [{"maxIterations": 30}, says(*[True] * 29, False)])
+def test_a_strategy_that_surely_stops_bounds_an_endless_script_beyond_the_patience_with_endless_ones(sure):
+    assert strategy(sure, max_calls=12).model_calls == 30
+
+
 def test_a_throwing_strategy_throws_after_the_tools_ran():
     run = strategy(says({"raises": {"type": "TypeError", "message": "no"}}))
     assert (run.returned, run.error["type"], run.tool_rounds, run.final_text) == ("error", "TypeError", 1, None)
