@@ -178,10 +178,13 @@ class History:
         """Entries in the request's messages: the results of calls come before what is behind them."""
         messages: list[Message] = []
         content, results = list[Part](), list[Part]()
+        # An empty text is sent where its message has nothing else, once something stands behind that.
+        alone = bool(self._behind) and all(entry is STEP or entry == Text("") for entry in entries)
 
         def flush() -> None:
-            if content:
-                messages.append(Message("assistant", tuple(content)))
+            told = tuple(part for part in content if part != Text(""))
+            if told or (content and alone):
+                messages.append(Message("assistant", told or (Text(""),)))
             if results:
                 messages.append(Message("user", tuple(results)))
             content.clear()
@@ -224,9 +227,14 @@ def answered_only(history: Sequence[Message]) -> list[Message]:
     return kept
 
 
-def said(blocks: Sequence[Part], wire: str) -> list[Part]:
-    """A reply's blocks as the message list takes them: empty texts are dropped, a refusal is text, Chat's calls come last."""
+def said(blocks: Sequence[Part], wire: str, streamed: bool) -> list[Part]:
+    """A reply's blocks as the message list takes them: empty texts are dropped, a refusal is text, Chat's calls come last.
+
+    A Responses reply that is not streamed keeps an empty text, as a place between other parts.
+    """
     parts: list[Part] = [Text(b.text) if isinstance(b, Refusal) else b for b in blocks]
+    if wire == RESPONSES and not streamed:
+        return [b for b in parts if not isinstance(b, ServerResult)]
     parts = [b for b in parts if not (isinstance(b, Text) and not b.text)]
     if wire == RESPONSES:
         return [b for b in parts if not isinstance(b, ServerResult)]

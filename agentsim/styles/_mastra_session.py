@@ -104,7 +104,7 @@ class Session:
         calls = [accept(call, run.tools, run.wire, run.streamed) for call in with_own_ids(seen)]
         by_block, parts = iter(calls), list[Part | Invocation]()
         invocations: dict[str, Invocation] = {}
-        for part in self._server_parts(said(seen.reply.blocks, run.wire), seen):
+        for part in self._server_parts(said(seen.reply.blocks, run.wire, run.streamed), seen):
             if not isinstance(part, ToolCall):
                 parts.append(part)
                 continue
