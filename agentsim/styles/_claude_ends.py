@@ -71,8 +71,13 @@ def bad_output(talk: Talk) -> Outcome:
 
 
 def error(talk: Talk, subtype: str, text: str, ended: str | None = None) -> Outcome:
-    """An error result; single-shot queries throw after it, the client hands it over: an API error with its text as the result."""
+    """An error result; single-shot queries throw after it, the client hands it over: an API error with its text as the result.
+
+    A subagent's is for who started it, and no client library puts words around it.
+    """
     run, reported = talk.run, 1 + talk.users
+    if talk.nested:
+        return run.threw("Error", text, ended, finish=subtype, reported=reported)
     message = f"Claude Code returned an error result: {text}"
     if not talk.entry.throws:
         return run.returned(text if subtype == "success" else None, subtype, done=False, ended=ended, reported=reported)

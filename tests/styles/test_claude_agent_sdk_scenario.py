@@ -102,10 +102,10 @@ def test_the_users_hooks_look_at_its_calls_too():
     assert [r.name for r in run.tool_runs] == ["research"]
 
 
-def notified(agent, tools=BACKGROUND):
+def notified(agent, style=JS):
     """The message that wakes the main loop when its subagent has come to an end by these replies."""
-    head, _, _ = tools.partition("    replies:")
-    run = played(JS, DELEGATE, tools=f"{head}    replies:\n{agent}")
+    head, _, _ = BACKGROUND.partition("    replies:")
+    run = played(style, DELEGATE, tools=f"{head}    replies:\n{agent}")
     return run.requests[-1].new[-1].content[-1].text
 
 
@@ -128,10 +128,12 @@ def test_the_notification_tells_how_the_subagent_ended_and_its_last_text(agent, 
     )
 
 
-def test_the_notification_of_a_subagent_that_failed_says_so_and_why():
-    text = notified("      - {error: {status: 401, message: no key}, repeat: 99}")
-    assert "<status>failed</status>\n<summary>Agent researcher failed</summary>" in text
-    assert text.endswith("API Error: 401 no key</result>\n</task-notification>")
+@pytest.mark.parametrize("style", [JS, "claude-agent-sdk/query", "claude-agent-sdk/ClaudeSDKClient"])
+def test_the_notification_of_a_subagent_that_failed_says_so_and_why_without_the_client_library_s_words(style):
+    assert notified("      - {error: {status: 401, message: no key}, repeat: 99}", style) == (
+        "<task-notification>\n<status>failed</status>\n<summary>Agent researcher failed</summary>\n"
+        "<result>Failed to authenticate. API Error: 401 no key</result>\n</task-notification>"
+    )
 
 
 @pytest.mark.parametrize(
