@@ -39,7 +39,7 @@ SHARED = json.loads((HERE / "cases.json").read_text("utf-8"))
 SURVIVORS: dict[str, dict[str, str]] = json.loads((HERE / "surviving_flips.json").read_text("utf-8"))
 #: Random scripts for each wire and streaming variant of an entry point.
 EXAMPLES = 60
-#: A flipped loop may never end.
+#: Of the processor: a flipped loop may never end.
 SECONDS = 5.0
 
 Json = dict[str, Any]
@@ -154,22 +154,22 @@ def _differs(flip: flips.Flip, name: str) -> bool:
     came, reached = unflipped(name)
     everything = tried(name)
     for index in sorted({index for line in flip.lines for index in reached.get((flip.module, line), ())}):
-        signal.setitimer(signal.ITIMER_REAL, SECONDS, 1.0)  # again each second: Python swallows one in a callback
+        signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS, 1.0)  # again each second: Python swallows one in a callback
         try:
             if run(everything[index]) != came[index]:
                 return True
         except (Exception, Hung):
             return True
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
     return False
 
 
 @pytest.fixture
 def alarm() -> Iterator[None]:
-    before = signal.signal(signal.SIGALRM, _hang)
+    before = signal.signal(signal.SIGVTALRM, _hang)
     yield
-    signal.signal(signal.SIGALRM, before)
+    signal.signal(signal.SIGVTALRM, before)
 
 
 MODULES = sdks()

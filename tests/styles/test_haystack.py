@@ -190,3 +190,9 @@ def test_raising_a_tool_s_failure_leaves_the_run(call, error, ended):
 def test_a_misspelt_option_is_named(tree, word):
     with pytest.raises(UsageError, match=word):
         played(STYLE, ENDLESS, options=tree)
+
+
+@pytest.mark.parametrize(("returns", "reads"), [("a text", "a text"), ("{a: [1, é]}", '{"a": [1, "é"]}')])
+def test_a_result_that_is_no_text_is_json(returns, reads):
+    tools = f"tools: {{give: {{returns: {returns}}}}}"
+    assert told(played(STYLE, "- tool_use: {give: {}}\n- text: done", tools=tools)) == [reads]

@@ -313,3 +313,10 @@ def test_in_javascript_s_react_agent_a_direct_tool_ends_the_run_by_its_result_no
     """
     assert played(REACT_JS, replies, tools=direct).final_text == "done"
     assert played(REACT_PY, replies, tools=direct).ended == "tool_result"
+
+
+def test_python_takes_null_for_an_optional_key_and_names_only_what_is_wrong():
+    schema = "{type: object, properties: {n: {type: integer}, o: {type: string}}, required: [n]}"
+    run = played(PY, "- tool_use: {t: {n: one, o: null}}\n- text: done", tools=f"tools: {{t: {{schema: {schema}}}}}")
+    assert "n: Input should be a valid integer" in told(run)[0]
+    assert "o: " not in told(run)[0]

@@ -597,6 +597,8 @@ def test_an_error_of_a_direct_tool_goes_back_to_the_model_in_javascript_only():
         (PY, {"middleware": [{"ModelCallLimitMiddleware": {"runLimit": 1}}]}, "did you mean 'run_limit'?"),
         (PY, {"middleware": ["ModelCallLimitMiddleware"]}, "At least one limit must be specified"),
         (JS, {"middleware": ["toolRetryMiddleware", "toolRetryMiddleware"]}, "is defined multiple times"),
+        (JS, {"middleware": [{"summarizationMiddleware": {"keep": {"messages": 2}}}]}, r"missing, as \{messages: n\}"),
+        (PY, {"middleware": [{"SummarizationMiddleware": {"keep": ["messages", 2]}}]}, r"missing, as \[messages, n\]"),
         (JS, {"version": "v3"}, "expected v1 or v2"),
         (PY, {"version": "v1"}, "unknown option 'version'"),
         (JS, {"maxConcurrency": 0}, "expected an integer, at least 1"),

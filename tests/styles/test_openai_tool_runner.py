@@ -99,3 +99,9 @@ def test_client_errors_are_hidden():
 
 def test_a_function_without_an_executor_is_not_registered():
     assert played(STYLE, "- tool_use: {ask: {q: x}}").error["message"].startswith("Function was not registered")
+
+
+@pytest.mark.parametrize(("returns", "reads"), [("a text", "a text"), ("{a: [1, é]}", '{"a": [1, "é"]}')])
+def test_a_result_that_is_no_text_is_json(returns, reads):
+    tools = f"tools: {{give: {{returns: {returns}}}}}"
+    assert told(played(STYLE, "- tool_use: {give: {}}\n- text: done", tools=tools)) == [reads]
