@@ -140,7 +140,7 @@ def differences(row: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, t
             continue
         if key == "final_text" and (_same_json(wanted[key], given[key]) or _without_ids(wanted[key], given[key])):
             continue
-        if key == "requests" and _masked(wanted[key]) == _masked(given[key]):
+        if key == "requests" and masked(wanted[key]) == masked(given[key]):
             continue
         found[key] = (wanted[key], given[key])
     return found
@@ -180,7 +180,7 @@ def _without_ids(wanted: Any, given: Any) -> bool:
     return one == other
 
 
-def _masked(requests: list[Any]) -> list[Any]:
+def masked(requests: list[Any]) -> list[Any]:
     """Ids that an SDK mints at random are one and the same."""
     return [
         {
