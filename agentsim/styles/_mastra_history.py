@@ -183,6 +183,8 @@ class History:
 
         def flush() -> None:
             told = tuple(part for part in content if part != Text(""))
+            if self._run.wire == CHAT:
+                told = _one_text(told)
             if told or (content and alone):
                 messages.append(Message("assistant", told or (Text(""),)))
             if results:
@@ -206,6 +208,12 @@ class History:
                 content.append(entry)
         flush()
         return messages
+
+
+def _one_text(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """A message of Chat Completions has one text, whatever replies it came from, and its calls behind it."""
+    text = "".join(part.text for part in parts if isinstance(part, Text))
+    return (*([Text(text)] if text else []), *(part for part in parts if not isinstance(part, Text)))
 
 
 def answered_by_server(entries: Sequence[Entry]) -> list[Entry]:
@@ -240,8 +248,7 @@ def said(blocks: Sequence[Part], wire: str, streamed: bool) -> list[Part]:
         return [b for b in parts if not isinstance(b, ServerResult)]
     if wire != CHAT:
         return parts
-    text = "".join(b.text for b in parts if isinstance(b, Text))
-    return [*([Text(text)] if text else []), *(b for b in parts if not isinstance(b, Text))]
+    return list(_one_text(parts))
 
 
 def as_client(parts: Sequence[Part], results: Sequence[ServerResult]) -> list[Part | Invocation]:

@@ -71,6 +71,9 @@ def loop(run: Run) -> Generator[Action, Event, Outcome]:
             session.history.hide()
         return outcome
     except Raised as error:
+        if run.streamed:
+            session.history.forget()
+            return Outcome("unbounded", "stopped")  # the stream neither fails nor ends
         return session.rejected(error.type, error.message, "stop_condition")
 
 

@@ -62,6 +62,11 @@ def test_a_condition_is_not_asked_on_a_natural_end():
     assert (run.returned, run.error["message"]) == ("error", "asked")
 
 
+def test_a_stream_whose_condition_throws_never_ends():
+    run = generate(ROUND, {"stopWhen": says({"raises": "asked"})}, style="mastra/Agent.stream")
+    assert (run.ended, run.model_requests, len(run.tool_runs)) == ("unbounded", 1, 1)
+
+
 @pytest.mark.parametrize(("limit", "calls"), [("default", 3), (2, 2), (6, 6), (0, 5)])
 def test_the_agent_s_max_steps_and_the_call_s_wins(limit, calls):
     assert generate(ENDLESS, {"defaultOptions": {"maxSteps": 3}}, limit=limit).model_calls == calls
