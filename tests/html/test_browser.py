@@ -133,12 +133,13 @@ def test_a_table_is_sorted_with_the_keyboard_and_says_so(show):
 
 def test_a_table_shows_the_rows_that_are_looked_for_and_says_how_many(show):
     page = show("comparison")
+    rows = sum("@" not in name for name in all_styles())  # other versions and settings of a style are shown where they are asked for
     field = page.get_by_label("Show rows that contain").first
     field.fill("mastra")
     assert page.locator("#s1 tbody tr:visible").count() == 2
-    assert page.locator("[role=status]").first.text_content() == f"2 of {len(all_styles())} rows"
+    assert page.locator("[role=status]").first.text_content() == f"2 of {rows} rows"
     field.fill("")
-    assert page.locator("#s1 tbody tr:visible").count() == len(all_styles())
+    assert page.locator("#s1 tbody tr:visible").count() == rows
 
 
 def test_without_javascript_nothing_is_missing_but_sorting(show):
