@@ -73,3 +73,8 @@ def test_a_stored_proof_is_of_the_measured_versions_and_accounts_for_every_scrip
     assert told["versions"] == json.loads(header)["versions"]
     assert told["agreements"] + sum(one["examples"] for one in told["divergences"]) == told["examples"]
     assert all(one["reason"] and one["smallest"] for one in told["divergences"])
+
+
+def test_every_entry_point_was_compared_with_its_sdk_on_random_scripts():
+    measured = {row["style"] for name in NAMES for row in rows_of(name)}
+    assert sorted(AGREEMENT) == sorted(measured - WITHOUT_RANDOM_SCRIPTS)
