@@ -133,7 +133,8 @@ def test_a_table_is_sorted_with_the_keyboard_and_says_so(show):
 
 def test_a_table_shows_the_rows_that_are_looked_for_and_says_how_many(show):
     page = show("comparison")
-    rows = sum("@" not in name for name in all_styles())  # other versions and settings of a style are shown where they are asked for
+    # Other versions and settings of a style are shown where they are asked for.
+    rows = sum("@" not in name for name in all_styles())
     field = page.get_by_label("Show rows that contain").first
     field.fill("mastra")
     assert page.locator("#s1 tbody tr:visible").count() == 2
