@@ -75,10 +75,15 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
         guard.enter_context(dummies_set())
     if session.config.getini("agentsim_block_network"):
-        from agentsim.http.guard import closed_network
+        from agentsim.errors import UsageError
+        from agentsim.http.guard import closed_network, host_names
 
+        try:
+            hosts = host_names(session.config.getini("agentsim_allow_hosts"), "agentsim_allow_hosts")
+        except UsageError as error:
+            raise pytest.UsageError(str(error)) from None
         blocked = session.config.stash[_blocked_key] = []
-        guard.enter_context(closed_network(session.config.getini("agentsim_allow_hosts"), blocked.append))
+        guard.enter_context(closed_network(hosts, blocked.append))
 
 
 @pytest.hookimpl(wrapper=True)

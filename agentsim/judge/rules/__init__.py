@@ -109,9 +109,9 @@ def chosen(names: Iterable[str] = ()) -> list[Rule]:
     names = list(names)
     for name in names:
         if name not in rules:
-            near = difflib.get_close_matches(name, rules, n=1, cutoff=0.4)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise UsageError(f"there is no rule {name!r}{hint}")
+            near = difflib.get_close_matches(name, rules, n=1, cutoff=0.4) if isinstance(name, str) else ()
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(rules)}"
+            raise UsageError(f"there is no rule {name!r}; {hint}")
     return [each for name, each in rules.items() if not names or name in names]
 
 
