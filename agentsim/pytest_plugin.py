@@ -182,7 +182,15 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """A failing test shows its transcript; with a report every test's goes along, from a worker too."""
-    report = yield
+    own = call.excinfo is not None and type(call.excinfo.value).__module__.startswith("agentsim.")
+    if own and not item.config.getoption("fulltrace", False):
+        from agentsim.pytest_report import hide_own_frames
+
+        mend = hide_own_frames(item, call.excinfo)
+        report = yield
+        mend(report)
+    else:
+        report = yield
     playing = item.stash.get(_sim_key, None) or getattr(item, "playing", None)
     if playing is not None and call.when == "call":
         from agentsim.pytest_report import add_transcript

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from agentsim.core.events import Event, ModelReplied, ModelRequested
 from agentsim.core.messages import ToolResult
 from agentsim.core.transcript import Transcript
-from agentsim.errors import AgentsimError, RuleBroken, ScriptError, ScriptUnfinished, UsageError
+from agentsim.errors import AgentsimError, RuleBroken, ScriptError, ScriptUnfinished, UsageError, kind
 from agentsim.http.environment import dummy_keys, for_subprocess
 from agentsim.http.guard import closed_network, host_names
 from agentsim.http.inject import make_client
@@ -69,8 +69,12 @@ def play(
         ...     client.messages.create(model="claude-sonnet-5", max_tokens=99, messages=messages).content[0].text
         'Hello.'
     """
-    if not isinstance(scenario, Scenario):
-        scenario = loads(scenario) if isinstance(scenario, Mapping) else load(scenario)
+    if isinstance(scenario, Mapping):
+        scenario = loads(scenario)
+    elif not isinstance(scenario, Scenario):
+        if not isinstance(scenario, str | os.PathLike):
+            raise UsageError(f"play: expected a Scenario, a file's path or a mapping, but {kind(scenario)} came")
+        scenario = load(scenario)
     names = ("all",) if strict is False else tuple(off)
     return Sim(scenario, Settings(off=names, real_time=real_time), allow_hosts, intercept)
 
