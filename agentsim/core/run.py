@@ -244,9 +244,18 @@ class Run:
             self.history.append(Message("user", tuple(results)))
 
     def rewrite(self, kept: int, new: Sequence[Message] = ()) -> None:
-        """Keep the first `kept` messages of the history and put `new` behind them."""
-        self._sent = min(self._sent, kept)
+        """Keep the first `kept` messages of the history and put `new` behind them; what is the same there was sent before."""
+        same = kept
+        for old, now in zip(self.history[kept:], new, strict=False):
+            if old != now:
+                break
+            same += 1
+        self._sent = min(self._sent, same)
         self.history[kept:] = new
+
+    def send_anew(self) -> None:
+        """The next request has nothing of the one before: the SDK words the same history in another way."""
+        self._sent = 0
 
     # -- the model ----------------------------------------------------------------------------------------------
 

@@ -54,8 +54,8 @@ class Budgets:
         return page(self)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Any]:
-        share = "every run" if self.percentile == 100 else f"{self.percentile:g} % of the runs"
-        title = f"The least limit that lets {share} finish ({self.runs} run{'' if self.runs == 1 else 's'})"
+        share = "every run ends" if self.percentile == 100 else f"{self.percentile:g} % of the runs end"
+        title = f"The least limit with which {share} as without one ({self.runs} run{'' if self.runs == 1 else 's'})"
         yield from parts(title, _columns(self.needs, self.runs), options.max_width)
 
     def __str__(self) -> str:

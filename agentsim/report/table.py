@@ -79,11 +79,13 @@ class Table(Sequence[Result]):
 
 
 def summary(rows: Sequence[Result]) -> str:
-    """One line: how many styles would report an unfinished run as finished, and which."""
+    """One line: how many styles would report an unfinished run as finished, and which; of several prompts the last one's."""
     silent = [row.style.name for row in rows if row.silent]
+    prompts = len(rows[0].scenario.prompts) if rows else 1
+    which = f" (of {prompts} prompts, each a run of its own, the last one's ending counts)" if prompts > 1 else ""
     if not silent:
-        return "silent: none of them reports an unfinished run as finished"
-    return f"silent: {len(silent)} of {len(rows)} report an unfinished run as finished: {', '.join(silent)}"
+        return f"silent: none of them reports an unfinished run as finished{which}"
+    return f"silent: {len(silent)} of {len(rows)} report an unfinished run as finished{which}: {', '.join(silent)}"
 
 
 def differing(rows: Sequence[Result]) -> tuple[list[Result], int]:

@@ -30,7 +30,10 @@ def compact(talk: Talk) -> Generator[Action, Event, bool]:
     begin = replies[-kept_rounds] if kept_rounds else len(run.history)
     everything = list(run.history)
     keep = begin
-    run.rewrite(*((keep, ()) if kept_rounds else (0, everything)))
+    if kept_rounds:
+        run.rewrite(keep)
+    else:
+        run.send_anew()
     run.say(SUMMARISE)
     seen = yield from run.call(CliRetry(talk))
     if talk.entry.python and not isinstance(seen, Failed) and "<summary>" not in seen.text:

@@ -84,6 +84,7 @@ class Graph:
             text = "No AIMessage found in input" if python else "ToolNode only accepts AIMessages as input."
             raise Leaves("ValueError" if python else "Error", text, "stop_condition")
         self.thread.due = [c for c in reply.calls if self.thread.python or c.id not in self.thread.answered]
+        self.thread.one_task = True
         return TOOLS
 
     # -- after the model ----------------------------------------------------------------------------------------
@@ -145,7 +146,7 @@ class Graph:
         if not self.has_tools or not calls or (not pending and last.kind != "ai"):
             return self._left_with(last)
         all_again = thread.options.version == "v2" and (node is None or not pending)
-        thread.due = calls if all_again else pending
+        thread.due, thread.one_task = calls if all_again else pending, thread.options.version != "v2"
         return TOOLS
 
     def _left_with(self, last: Said) -> Node | None:

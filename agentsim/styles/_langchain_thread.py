@@ -49,7 +49,7 @@ class Thread:
     Attributes:
         messages: the state's messages. `answered`: ids of the calls that have a tool message.
         counts, run_counts: what limit middlewares count, by name: over the thread, and (Python) in one run.
-        due: the calls that the next tools step answers. `results`: the messages that the last one gave.
+        due: the calls that the next tools step answers. `one_task`: JavaScript gives them to one task, as after a jump. `results`: the messages that the last one gave.
         jump, reason: where the last hook jumps to, and what that ends the run as.
         why: the contract's word for a run that an edge ended; None where it is the last reply's fate.
         clash: JavaScript: in so many steps two hooks that both write `jumpTo` run side by side; 0: none do.
@@ -82,6 +82,7 @@ class Thread:
     def begin(self) -> None:
         """A new run, or a resume, on this thread."""
         self.due: list[SeenCall] = []
+        self.one_task = self.options.version != "v2"
         self.results: list[Said] = []
         self.jump: str | None = None
         self.reason = "stop_condition"
@@ -257,7 +258,7 @@ class Thread:
     def answer(self) -> Steps:
         """The tools node: every call that is due, in one super-step."""
         due = self.due
-        one_task_each = not self.python and not self.entry.prebuilt and self.options.version == "v2"
+        one_task_each = not self.python and not self.entry.prebuilt and not self.one_task
         if one_task_each and self.options.concurrency == 1 and len(due) > 1:
             # LangGraph JS forgets the tasks that had to wait: the first tool runs, and nothing is written.
             due, self.stalled = due[:1], True
@@ -275,11 +276,11 @@ class Thread:
     def _workers(self) -> int | None:
         if self.python:
             return self.options.concurrency or PYTHON_WORKERS
-        return None if self.options.version == "v1" else self.options.concurrency
+        return None if self.one_task else self.options.concurrency
 
     def _one_an_id(self, made: list[Said]) -> list[Said]:
         """JavaScript with one task for all calls, streamed, keeps the last of several results of one id, in the first one's place."""
-        if self.python or self.options.version == "v2" or not self.run.streamed:
+        if self.python or not self.one_task or not self.run.streamed:
             return made
         last = {said.call_id: said for said in made}
         return list(last.values())

@@ -155,12 +155,7 @@ class History:
         """Make the next request of it."""
         run, from_ = self._run, self.base + self._written
         wanted = [*self._done[self._written :], *self._cut(self._entries[self._cut_to :]), *self._behind]
-        now = run.history[from_:]
-        same = 0
-        while same < min(len(wanted), len(now)) and wanted[same] == now[same]:
-            same += 1
-        if same < max(len(wanted), len(now)):
-            run.rewrite(from_ + same, wanted[same:])
+        run.rewrite(from_, wanted)
         self._written = len(self._done)
 
     def hide(self) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from agentsim import compare, loads
 from agentsim.styles import all_styles
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -264,3 +265,12 @@ def test_a_claude_code_session_is_compared_budgeted_and_shown(tmp_path):
 
 def test_no_color_is_honoured_and_a_pipe_gets_no_escape_codes():
     assert "\x1b" not in agentsim("compare", str(SCENARIOS / "refund.yaml"))
+
+
+def test_a_comparison_says_whose_ending_counts_where_there_are_several_prompts():
+    replies = "replies: [{text: I will, stop_reason: max_tokens}, {text: You are welcome.}]\n"
+    two = loads("agentsim: 1\nprompt: [First, Second]\n" + replies)
+    one = loads("agentsim: 1\nprompt: First\n" + replies)
+    said = "none of them reports an unfinished run as finished (of 2 prompts, each a run of its own, the last one's ending counts)"
+    assert said in str(compare(two, styles=["langchain"]))
+    assert "prompts" not in str(compare(one, styles=["langchain"]))

@@ -10,8 +10,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from agentsim.core.actions import CallModel, Finish, RunTools
 from agentsim.core.events import Fault, ModelFailed, ModelReplied, OutOfScript, ToolRun, ToolsRan, Unbounded
 from agentsim.core.loop import State, advance, start
-from agentsim.core.messages import STOP_REASONS, Reply, Text, ToolCall
-from agentsim.core.run import Setup
+from agentsim.core.messages import STOP_REASONS, Reply, Text, ToolCall, user_text
+from agentsim.core.run import Run, Setup
 from agentsim.core.tools import AgentSpec, ToolSpec
 from agentsim.styles import all_styles
 
@@ -149,3 +149,15 @@ class Advance(RuleBasedStateMachine):
 
 Advance.TestCase.settings = settings(max_examples=60, stateful_step_count=12, deadline=None)
 TestAdvance = Advance.TestCase
+
+
+def test_a_history_that_is_written_again_as_it_was_counts_as_sent_before():
+    run = Run(Setup(all_styles()["reference"], "anthropic-messages", False, None, TOOLS, prompts=("go",)))
+    first, second = user_text("one"), user_text("two")
+    run.rewrite(0, [first])
+    assert run.request().new == (first,)
+    run.rewrite(0, [user_text("one"), second])
+    assert (request := run.request()).kept == 1
+    assert request.new == (second,)
+    run.send_anew()
+    assert run.request().new == (first, second)
