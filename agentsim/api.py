@@ -98,7 +98,7 @@ def _play(
 def _limit(scenario: Scenario, style: str, limit: Any) -> Any:
     """The limit to play with: the caller's, else the scenario's for this style, else the SDK's default."""
     if isinstance(limit, str) and limit == DEFAULT:
-        settings = scenario.styles.get(style)
+        settings = scenario.settings(style)
         return settings.limit if settings is not None else DEFAULT
     if limit is None or limit == "none":
         return None
