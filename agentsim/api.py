@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from agentsim.core.wires import WIRES
-from agentsim.errors import UsageError, kind
+from agentsim.errors import UsageError, kind, nearest
 from agentsim.judge.result import Result
 from agentsim.judge.simulate import DEFAULT, Play, prepare
 from agentsim.report.table import Table
@@ -129,8 +128,8 @@ def _check(what: str, **given: Any) -> None:
     """
     for name, value in given.items():
         if name not in _TAKES:
-            near = difflib.get_close_matches(name, _TAKES, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(_TAKES)}"
+            near = nearest(name, _TAKES)
+            hint = f"did you mean {near!r}?" if near else f"there are {', '.join(_TAKES)}"
             raise UsageError(f"{what} has no setting {name!r}; {hint}")
         expected, fits = _TAKES[name]
         if not fits(value):
@@ -140,7 +139,7 @@ def _check(what: str, **given: Any) -> None:
 def _limit(scenario: Scenario, style: str, limit: Any) -> Any:
     """The limit to play with: the caller's, else the scenario's for this style, else the SDK's default."""
     if isinstance(limit, str) and limit == DEFAULT:
-        settings = scenario.styles.get(style)
+        settings = scenario.settings(style)
         return settings.limit if settings is not None else DEFAULT
     if limit is None or limit == "none":
         return None

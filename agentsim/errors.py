@@ -15,13 +15,30 @@ AgentsimError
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+#: How much alike (0 to 1) two words have to be for the one to be suggested in place of the other, in every message.
+CLOSE = 0.75
+#: So much of a word is compared: the time grows with its square, and nothing longer is a misspelling of anything.
+LONGEST_WORD = 60
 
 
 class AgentsimError(Exception):
     """Any error that agentsim raises on purpose."""
+
+
+def not_installed(what: str, package: str, extra: str) -> str:
+    """What to say where an optional package is missing. It names no package index: agentsim is installed from its source.
+
+    Args:
+        what: needs it, as the beginning of a sentence.
+        package: as the field calls it.
+        extra: of agentsim that brings it.
+    """
+    install = f"install agentsim with its extra '{extra}' (in a checkout: pip install '.[{extra}]')"
+    return f"{what} needs {package}, which is not installed: {install}"
 
 
 def _one_line(text: str) -> str:
@@ -32,6 +49,30 @@ def _one_line(text: str) -> str:
 def kind(value: Any) -> str:
     """What came, in a few words, for a message about a value of a wrong type: `the str 'a.yaml'`, `None`."""
     return "None" if value is None else f"the {type(value).__name__} {_one_line(reprlib.repr(value))}"
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that was probably meant: what differs in a letter or two, in case, or in - and _; or what begins or ends so.
+
+    Args:
+        word: as it came.
+        known: what it could have been.
+    Returns:
+        None where none is near: a hint that is far off is worse than none.
+    """
+    from difflib import get_close_matches  # only for mistakes
+
+    plain: dict[str, str] = {}
+    for each in known:
+        plain.setdefault(_plain(each), each)
+    word = _plain(word[:LONGEST_WORD])
+    near = get_close_matches(word, list(plain), 1, CLOSE)
+    longer = [each for each in plain if len(word) > 2 and (each.startswith(word) or each.endswith(word))]
+    return plain[(near or longer)[0]] if near or longer else None
+
+
+def _plain(word: str) -> str:
+    return word.lower().replace("-", "_")
 
 
 @dataclass(frozen=True, slots=True)

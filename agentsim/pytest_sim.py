@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import os
 import reprlib
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 
 from agentsim.audit.calling import call_agent, load_object
-from agentsim.errors import AgentsimError, UsageError
+from agentsim.errors import AgentsimError, UsageError, nearest
 from agentsim.http.codecs import HOSTS
 from agentsim.http.environment import KEYS
 from agentsim.http.record import goes_live
@@ -126,8 +125,8 @@ def _known(settings: Iterable[str]) -> None:
     takes = [*list(inspect.signature(play).parameters)[1:], "prompt"]
     for name in settings:
         if name not in takes:
-            near = difflib.get_close_matches(name, takes, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(takes)}"
+            near = nearest(name, takes)
+            hint = f"did you mean {near!r}?" if near else f"there are {', '.join(takes)}"
             raise UsageError(f"@pytest.mark.agentsim has no setting {name!r}; {hint}")
 
 

@@ -13,7 +13,7 @@ PACKAGE = Path(agentsim.__file__).parent
 
 #: Layer of each package or module below agentsim/.
 LAYERS = {
-    "": 0, "errors": 0, "limits": 0.5, "core": 0,
+    "": 0, "errors": 0, "limits": 0.5, "core": 0.5,
     "styles": 1, "scenario": 1, "wire": 1,
     "drive": 2, "store": 2,
     "judge": 3, "http": 3,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Sequence
 
 from agentsim.audit.played import Options
-from agentsim.errors import UsageError
+from agentsim.errors import UsageError, nearest
 from agentsim.http.guard import host_names
 
 __all__ = ["ToolCheck", "check_options"]
@@ -48,8 +47,8 @@ class ToolCheck:
         self._known = True
         missing = sorted(set(self._wanted) - set(offered))
         if missing:
-            near = difflib.get_close_matches(missing[0], offered, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            near = nearest(missing[0], offered)
+            hint = f"; did you mean {near!r}?" if near else ""
             raise UsageError(
                 f"--tool {missing[0]}: the target offers no such tool; it offers {', '.join(offered)}{hint}"
             )

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from agentsim import __version__
-from agentsim.errors import AgentsimError
+from agentsim.errors import AgentsimError, nearest
 
 #: command -> (module, what it does); the order is the one of the help.
 COMMANDS = {
@@ -45,12 +45,10 @@ class _Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            import difflib
-
-            near = difflib.get_close_matches(args[0], COMMANDS, n=1) if args else []
-            if not near:
+            near = nearest(args[0], COMMANDS) if args else None
+            if near is None:
                 raise
-            raise click.UsageError(f"{error.message} Did you mean {near[0]!r}?", ctx) from None
+            raise click.UsageError(f"{error.message} Did you mean {near!r}?", ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from agentsim.errors import UsageError
+from agentsim.errors import Problem, ScenarioError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -84,10 +85,18 @@ def wire_options(function: F) -> F:
 
 
 def scenarios_of(paths: Iterable[str]) -> list[Scenario]:
-    """The scenario or scenarios of each file, which may be a recording."""
+    """The scenario or scenarios of each file, which may be a recording.
+
+    Raises:
+        ScenarioError: also where a scenario's settings for a style, whichever is played, are no style's.
+    """
+    from agentsim.judge.settings import check_styles
     from agentsim.store.inputs import scenarios_of_file
 
-    return [scenario for path in paths for scenario in scenarios_of_file(path)]
+    found = [scenario for path in paths for scenario in scenarios_of_file(path)]
+    for scenario in found:
+        check_styles(scenario)
+    return found
 
 
 def echo_json(value: Any, *, err: bool = False) -> None:
@@ -166,13 +175,25 @@ def option_trees(sets: Iterable[str], options_file: str | None, styles: Iterable
     return trees
 
 
-def _options_of_file(path: str) -> Mapping[str, dict[str, Any]]:
-    from agentsim.scenario.load import load_data
+def _options_of_file(path: str) -> dict[str, dict[str, Any]]:
+    """The trees by style; one under an SDK's name is for those of its entry points that have none of their own."""
+    from agentsim.scenario.load import load_tree
+    from agentsim.styles import all_styles, select
 
-    data = load_data(path)
+    root = load_tree(path)
+    data = root.plain()
     if not isinstance(data, dict) or not all(isinstance(v, dict) for v in data.values()):
         raise UsageError(f"{path}: expected a mapping of style names to option trees")
-    return data
+    found: dict[str, dict[str, Any]] = {}
+    problems = []
+    for name, tree in data.items():
+        try:
+            found |= {style.name: copy.deepcopy(tree) for style in select([name]) if style.name not in data}
+        except UsageError as error:
+            problems.append(Problem(str(error), root.value[name].key_line, file=path))
+    if problems:
+        raise ScenarioError(problems)
+    return found | {name: tree for name, tree in data.items() if name in all_styles()}
 
 
 def _target(path: str, names: list[str]) -> tuple[list[str], list[str]]:
@@ -180,6 +201,8 @@ def _target(path: str, names: list[str]) -> tuple[list[str], list[str]]:
 
     for name in sorted(all_styles(), key=len, reverse=True):
         if path.startswith(f"{name}."):
+            if names and name not in names:
+                raise UsageError(f"--set {path}: {name} is not played; --style chose {', '.join(names)}")
             return [name], path[len(name) + 1 :].split(".")
     if "/" in path.split(".", 1)[0]:
         from agentsim.styles import find

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 import click
 
 from agentsim.cli.common import echo_json, format_option
+
+if TYPE_CHECKING:
+    from agentsim.errors import Problem
+    from agentsim.scenario.model import Scenario
 
 
 @click.command("validate")
@@ -14,7 +21,7 @@ def command(paths: tuple[str, ...], format_: str) -> None:
     """Check scenario files, or every one below a folder. All problems of a file are reported together."""
     from agentsim.scenario.validate import files_of, problems_of
 
-    problems = problems_of(paths)
+    problems = problems_of(paths, _of_styles)
     if format_ == "json":
         echo_json([{"file": p.file, "line": p.line, "path": p.path, "message": p.message} for p in problems])
     else:
@@ -25,3 +32,12 @@ def command(paths: tuple[str, ...], format_: str) -> None:
     if format_ == "text":
         count = len(files_of(paths))
         click.echo(f"{count} scenario file{'' if count == 1 else 's'}, no problem")
+
+
+def _of_styles(scenario: Scenario) -> Iterable[Problem]:
+    """What is wrong with its `styles:`. The styles are only loaded for a file that names one: hooks run often."""
+    if not scenario.styles:
+        return ()
+    from agentsim.judge.settings import problems_of_styles
+
+    return problems_of_styles(scenario)

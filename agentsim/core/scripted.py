@@ -6,10 +6,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from agentsim.errors import nearest as nearest_of
 
 _TESTS: dict[str, Callable[[float, float], bool]] = {
     "is": lambda count, n: count == n,
@@ -119,8 +120,8 @@ def _scripted(tree: Mapping[str, Any], where: str) -> Function:
 
 def nearest(word: str, known: Collection[str]) -> str:
     """A hint that names the nearest known word and lists all."""
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    near = nearest_of(word, known)
+    hint = f"; did you mean {near!r}?" if near else ""
     return f"{hint} (known: {', '.join(known)})" if known else f"{hint} (there are none)"
 
 

@@ -20,7 +20,7 @@ def unmet(result: Result) -> list[str]:
     Returns:
         "ended: expected 'answer', but it is 'limit'" …; empty where all are met or none is stated.
     """
-    settings = result.scenario.styles.get(result.style.name)
+    settings = result.scenario.settings(result.style.name)
     expected = settings.expect if settings is not None else None
     if expected is None and result.style.name == "reference":
         expected = result.scenario.expect

@@ -17,6 +17,7 @@ from agentsim.drive.drivers import adrive, drive
 from agentsim.drive.world import World
 from agentsim.errors import UsageError
 from agentsim.judge.result import Result
+from agentsim.judge.settings import check_names, configured
 from agentsim.scenario.inputs import input_check
 from agentsim.scenario.model import (
     FOREVER,
@@ -244,16 +245,18 @@ def prepare(
         stream: whether the model is called with streaming; None: as the style does, or not.
         options: the style's option tree; the scenario's own `styles:` where None.
     Raises:
+        ScenarioError: `styles:` names a style that there is none of.
         UsageError: a wire, stream value or option that the style does not have.
     """
-    settings = scenario.styles.get(style.name)
+    check_names(scenario)
+    settings = scenario.settings(style.name)
     tree = options if options is not None else (settings.options if settings else {})
     chosen, why = _choose_wire(scenario, style, wire)
     output = input_check(scenario.output) if scenario.output is not None else None
     streams = _choose_stream(style, stream) or chosen in style.streams_on
     if chosen and not style.reads_anything and (unmeasured := _unmeasured(scenario, streams)):
         chosen, why = None, f"what {style.name} makes of it is not measured: {unmeasured}; {_ASK_THE_SDK}"
-    return Play(scenario, style, chosen, why, streams, _configure(style, tree), output, max_calls, functions or {})
+    return Play(scenario, style, chosen, why, streams, configured(style, tree), output, max_calls, functions or {})
 
 
 def _choose_wire(scenario: Scenario, style: Style, wire: str | None) -> tuple[str | None, str]:
@@ -307,14 +310,3 @@ def _choose_stream(style: Style, stream: bool | None) -> bool:
     if stream is not None and stream is not style.streams:
         raise UsageError(f"{style.name} {'always' if style.streams else 'never'} calls the model with streaming")
     return style.streams
-
-
-def _configure(style: Style, tree: Mapping[str, Any]) -> Any:
-    if style.configure is None:
-        if tree:
-            raise UsageError(f"{style.name} takes no options, but {', '.join(tree)} came")
-        return None
-    try:
-        return style.configure(tree)
-    except ValueError as error:
-        raise UsageError(f"{style.name}: {error}") from None

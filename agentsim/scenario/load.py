@@ -49,12 +49,17 @@ def load_data(path: str | os.PathLike[str]) -> Any:
     Raises:
         ScenarioError: with every mistake of its syntax.
     """
+    return load_tree(path).plain()
+
+
+def load_tree(path: str | os.PathLike[str]) -> Node:
+    """As `load_data`, with the lines of all values."""
     report = Report(os.fspath(path))
     text = read_text(path, report)
     report.raise_any()
     root = parse(text or "", report, json=report.file.lower().endswith(".json"))
     report.raise_any()
-    return root.plain()
+    return root
 
 
 def loads(text: str | Mapping[str, Any], name: str = "scenario") -> Scenario:

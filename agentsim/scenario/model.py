@@ -278,11 +278,20 @@ class Abort:
 
 @dataclass(frozen=True, slots=True)
 class StyleSettings:
-    """What `styles:` says of one style. `limit` ABSENT is the SDK's default; None is "none"."""
+    """What `styles:` says of one style, or of every entry point of an SDK.
+
+    Args:
+        limit: "default" is the SDK's default; None is "none".
+        options: the option tree.
+        expect: what a run in this style has to show.
+        line, options_line: where the name and the options stand in the file; 0 where there is none.
+    """
 
     limit: Any = "default"
     options: Mapping[str, Any] = field(default_factory=dict)
     expect: Mapping[str, Any] | None = None
+    line: int = field(default=0, compare=False)
+    options_line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,3 +323,8 @@ class Scenario:
     expect: Mapping[str, Any] | None = None
     unused_replies_allowed: bool = False
     path: str | None = field(default=None, compare=False)
+
+    def settings(self, style: str) -> StyleSettings | None:
+        """What `styles:` says of a style: under its own name, else under its SDK's, which speaks of all entry points."""
+        found = self.styles.get(style)
+        return found if found is not None or "@" in style else self.styles.get(style.partition("/")[0])

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from agentsim.errors import nearest
 from agentsim.scenario.document import BROKEN, Node, Path, Report
-from agentsim.scenario.shapes import Defs, Schema, Shape, nearest, one_of, shorten
+from agentsim.scenario.shapes import Defs, Schema, Shape, one_of, shorten
 
 
 @dataclass(eq=False, repr=False)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from agentsim.errors import nearest
 from agentsim.scenario.document import Node, Path
 from agentsim.scenario.records import Part
-from agentsim.scenario.shapes import nearest
 
 COUNTED = {"call": re.compile(r"call_([1-9][0-9]*)"), "server call": re.compile(r"srvtoolu_([1-9][0-9]*)")}
 

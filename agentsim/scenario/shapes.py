@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agentsim.errors import nearest
 from agentsim.scenario.document import BROKEN, Node, Path, Report
 
 Schema = dict[str, Any]
@@ -21,10 +22,6 @@ KINDS: dict[type, str] = {
     float: "number",
     type(None): "null",
 }
-
-
-#: Nothing longer is a misspelling of anything.
-LONGEST_WORD = 60
 
 
 class Shape:
@@ -81,17 +78,6 @@ def hint(shape: Shape, node: Node, kind: str) -> str:
     if isinstance(shape, Number) and kind == "text" and node.value.replace("_", "").replace(".", "", 1).isdigit():
         return f" (a number is written {node.value.replace('_', '')}, without quotes)"
     return ""
-
-
-def nearest(word: str, words: Sequence[str]) -> str | None:
-    """The word that was probably meant; None where none is near."""
-    from difflib import get_close_matches
-
-    plain = {known.lower().replace("-", "_"): known for known in words}
-    word = word.lower().replace("-", "_")[:LONGEST_WORD]
-    near = get_close_matches(word, list(plain), 1, 0.6)
-    longer = [known for known in plain if len(word) > 2 and known.startswith(word)]
-    return plain[(near or longer)[0]] if near or longer else None
 
 
 def one_of(words: Sequence[str]) -> str:

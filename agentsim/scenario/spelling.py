@@ -176,6 +176,12 @@ DECISION = Either(
 )
 RESUME = ListOf(DECISION, "a list of decisions (each resume is a list of its own)")
 
+
+def _style_settings(part: Part) -> StyleSettings:
+    options = part.node.value.get("options")
+    return StyleSettings(**part.values, line=part.node.key_line, options_line=options.key_line if options else 0)
+
+
 STYLE = Record(
     "the settings of a style",
     {
@@ -183,7 +189,7 @@ STYLE = Record(
         "options": Key(Object(), "the style's options, as a tree"),
         "expect": Key(EXPECT, "what a run in this style has to show"),
     },
-    lambda part: StyleSettings(**part.values),
+    _style_settings,
 )
 _USD = Number("USD per million tokens", least=0)
 PRICE = Record(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from agentsim.errors import nearest
 from agentsim.limits import limit
 from agentsim.scenario.document import BROKEN, Node, Report, Unreadable
 
@@ -34,15 +35,15 @@ def _unopened(error: Exception, path: str | os.PathLike[str]) -> str:
 
 def _nearest(path: str) -> str:
     """A hint: the file beside it with the nearest name, or that there is not even the folder."""
-    import difflib  # only for mistakes
-
     folder, name = os.path.split(path)
     try:
-        beside = os.listdir(folder or ".")
+        beside = sorted(os.listdir(folder or "."))
     except OSError:
         return f", and no folder {folder!r}"
-    near = difflib.get_close_matches(name, sorted(beside), n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    if name in beside:
+        return ": it is a link to one that is gone"
+    near = nearest(name, beside)
+    return f"; did you mean {near!r}?" if near else ""
 
 
 def _too_large(size: int, most: int, syntax: str) -> str:

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from agentsim.errors import Problem, ScenarioError
 from agentsim.scenario.load import load
+from agentsim.scenario.model import Scenario
 
 ENDINGS = (".yaml", ".yml", ".json")
 
 
-def problems_of(paths: Iterable[str | os.PathLike[str]]) -> list[Problem]:
+#: What else is looked at in a scenario that could be read.
+Also = Callable[[Scenario], Iterable[Problem]]
+
+
+def problems_of(paths: Iterable[str | os.PathLike[str]], also: Also = lambda scenario: ()) -> list[Problem]:
     """Every problem of some scenario files.
 
     Args:
         paths: files; or folders, of which every .yaml, .yml and .json file below is taken, in order of names.
+        also: looks for further problems in a file that is well-formed.
     Returns:
         The problems in order of files, then lines; a path that does not exist, or a folder without scenarios, is one too.
     """
-    return [problem for path in paths for problem in _of_path(os.fspath(path))]
+    return [problem for path in paths for problem in _of_path(os.fspath(path), also)]
 
 
 def files_of(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
@@ -29,20 +35,19 @@ def files_of(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
     ]
 
 
-def _of_path(path: str) -> Iterator[Problem]:
+def _of_path(path: str, also: Also) -> Iterator[Problem]:
     files = files_of([path])
     if not files:
         yield Problem(f"there is no scenario file ({', '.join(ENDINGS)}) in this folder", file=path)
     for file in files:
-        yield from _of_file(file)
+        yield from _of_file(file, also)
 
 
-def _of_file(path: str) -> tuple[Problem, ...]:
+def _of_file(path: str, also: Also) -> Iterable[Problem]:
     try:
-        load(path)
+        return also(load(path))
     except ScenarioError as error:
         return error.problems
-    return ()
 
 
 def _below(folder: str) -> Iterator[str]:

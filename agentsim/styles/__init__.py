@@ -5,7 +5,6 @@ Packages of third parties add theirs through the entry point group "agentsim.sty
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import pkgutil
 import sys
@@ -13,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from agentsim.core.style import Style
-from agentsim.errors import UsageError, kind
+from agentsim.errors import UsageError, kind, nearest
 
 #: The order in which tables show them; files that are not named here follow by name.
 _ORDER = (
@@ -83,9 +82,14 @@ def find(name: str) -> Style:
     style = all_styles().get(name)
     if style is not None:
         return style
-    near = difflib.get_close_matches(name, all_styles(), n=1, cutoff=0.4)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    raise UsageError(f"there is no style {name!r}; {hint}`agentsim styles` lists them")
+    raise UsageError(f"there is no style {name!r}; {_hint(name)}`agentsim styles` lists them")
+
+
+def _hint(name: str) -> str:
+    """What was probably meant: a style, an SDK with all of its entry points, or a style whose entry point is named alone."""
+    meant = {entry: style for style in reversed(all_styles()) for entry in (style.partition("/")[2], style) if entry}
+    near = nearest(name, [*meant, *(style.partition("/")[0] for style in all_styles())])
+    return "" if near is None else f"did you mean {meant.get(near, near)!r}? "
 
 
 def select(names: Iterable[str]) -> list[Style]:

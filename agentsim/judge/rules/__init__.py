@@ -6,14 +6,13 @@ time that it was broken; a rule that yields nothing is not applicable: the trans
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from agentsim.core.transcript import Transcript
-from agentsim.errors import UsageError
+from agentsim.errors import UsageError, nearest
 from agentsim.judge.case import Case
 
 PASSED: Literal["passed"] = "passed"
@@ -109,9 +108,9 @@ def chosen(names: Iterable[str] = ()) -> list[Rule]:
     names = list(names)
     for name in names:
         if name not in rules:
-            near = difflib.get_close_matches(name, rules, n=1, cutoff=0.4) if isinstance(name, str) else ()
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(rules)}"
-            raise UsageError(f"there is no rule {name!r}; {hint}")
+            near = nearest(str(name), rules)
+            hint = f"; did you mean {near!r}?" if near else f"; there are {', '.join(rules)}"
+            raise UsageError(f"there is no rule {name!r}{hint}")
     return [each for name, each in rules.items() if not names or name in names]
 
 

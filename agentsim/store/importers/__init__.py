@@ -5,14 +5,13 @@ Each format is one module with an IMPORTER. Recognition is by content alone: a f
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agentsim.errors import TranscriptError, UsageError
+from agentsim.errors import TranscriptError, UsageError, nearest
 from agentsim.store.importers.source import Shape, Source, glimpse, open_source, shape_of
 from agentsim.store.recording import Recording
 
@@ -148,10 +147,9 @@ def _fitting(shape: Shape) -> Importer | None:
 
 def _named(name: str) -> Importer:
     if name not in FORMATS:
-        near = difflib.get_close_matches(name, FORMATS, 1)
-        raise UsageError(
-            f"unknown format {name!r}{f', did you mean {near[0]!r}?' if near else ''} Known: {', '.join(FORMATS)}"
-        )
+        near = nearest(name, FORMATS)
+        hint = f"; did you mean {near!r}?" if near else ""
+        raise UsageError(f"there is no format {name!r}{hint} (known: {', '.join(FORMATS)})")
     return _module(name)
 
 
