@@ -39,7 +39,11 @@ def hide_own_frames(
     if excinfo is None or not isinstance(excinfo.value, AgentsimError):
         return lambda report: None
     if any(_is_users(entry, item) for entry in excinfo.traceback):
-        excinfo.traceback = excinfo.traceback.filter(lambda entry: not _is_own(entry))
+        for entry in excinfo.traceback:
+            if _is_own(entry):
+                entry.frame.f_globals["__tracebackhide__"] = (
+                    _hides  # as pytest asks modules; a filtered traceback it cuts anew
+                )
         return lambda report: None
     message: Any = excinfo.getrepr(style="value", chain=False)
 
@@ -50,6 +54,11 @@ def hide_own_frames(
             shown.reprtraceback, shown.reprcrash = message.reprtraceback, message.reprcrash
 
     return mend
+
+
+def _hides(excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
+    """Whether agentsim's frames are hidden: not those of a mistake of its own."""
+    return isinstance(excinfo.value, AgentsimError)
 
 
 def _is_own(entry: Any) -> bool:
