@@ -46,6 +46,9 @@ def hide_own_frames(
                 )
         return lambda report: None
     message: Any = excinfo.getrepr(style="value", chain=False)
+    entries = getattr(getattr(message, "reprtraceback", None), "reprentries", ())
+    for entry in entries[-1:]:
+        entry.lines.extend(getattr(excinfo.value, "__notes__", ()))
 
     def mend(report: pytest.TestReport) -> None:
         shown: Any = report.longrepr
