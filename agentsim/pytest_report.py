@@ -48,7 +48,7 @@ def hide_own_frames(
     message: Any = excinfo.getrepr(style="value", chain=False)
     entries = getattr(getattr(message, "reprtraceback", None), "reprentries", ())
     for entry in entries[-1:]:
-        entry.lines.extend(getattr(excinfo.value, "__notes__", ()))
+        entry.lines[:] = excinfo.exconly().split("\n")  # with its class, and its notes
 
     def mend(report: pytest.TestReport) -> None:
         shown: Any = report.longrepr

@@ -39,9 +39,11 @@ def told(pytester: pytest.Pytester, test: str, *options: str) -> str:
 )
 def test_a_wrong_marker_is_one_message_that_names_its_test(pytester, marker, message):
     printed = told(pytester, f"@pytest.mark.agentsim{marker}\ndef test_wrong(sim):\n    pass\n")
-    lines = [line for line in printed.splitlines() if line.startswith("test_mistake.py:")]
+    lines = [line for line in printed.splitlines() if line.startswith("agentsim.errors.")]
     assert len(lines) == 1
-    pytest.LineMatcher(lines).fnmatch_lines([f"test_mistake.py:9: test_wrong: {message.replace('[', '[[]')}"])
+    pytest.LineMatcher(lines).fnmatch_lines(
+        [f"agentsim.errors.UsageError: test_mistake.py:9: test_wrong: {message.replace('[', '[[]')}"]
+    )
     assert "pluggy/" not in printed
     assert "raise " not in printed
 
