@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
-import io
+import os
 import sys
 from typing import Any
 
 import click
 
 from agentsim import __version__
+from agentsim.cli.output import guarded
 from agentsim.errors import AgentsimError, nearest
 
 #: command -> (module, what it does); the order is the one of the help.
@@ -66,12 +67,10 @@ def group() -> None:
 
 def main() -> None:
     """Run the command line; every error of agentsim's own is a message and exit status 2."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # what the locale can't say is escaped: no text ends a command
-            stream.reconfigure(errors="backslashreplace")
     try:
-        # Without standalone mode click hands an Exit's code over as the result.
-        status = group(standalone_mode=False)
+        with guarded():
+            # Without standalone mode click hands an Exit's code over as the result.
+            status = group(standalone_mode=False)
         sys.exit(status if isinstance(status, int) else 0)
     except click.Abort:
         click.echo("aborted", err=True)
@@ -82,6 +81,7 @@ def main() -> None:
     except AgentsimError as error:
         click.echo(f"agentsim: {error}", err=True)
         sys.exit(2)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
+    except OSError as error:  # the system's no to something that no command expected
+        place = "" if error.filename is None else f"{os.fspath(error.filename)!r}: "
+        click.echo(f"agentsim: {place}{error.strerror or error}", err=True)
+        sys.exit(2)
