@@ -16,10 +16,11 @@ class _Out(io.FileIO):
     """A pipe or file that is written to.
 
     A reader that has seen enough (`| head -1`) changes nothing of what a command found: what comes then is dropped. A disk that is
-    full is told once.
+    full is told once, if there is still a place for it.
     """
 
     lost = False
+    tells = True
 
     def write(self, data: Any) -> int:
         if not self.lost:
@@ -29,7 +30,8 @@ class _Out(io.FileIO):
                 self.lost = True
             except OSError as error:
                 self.lost = True  # what is still in buffers must not fail again when the process ends
-                raise UsageError(f"standard output can't be written: {error.strerror or error}") from None
+                if self.tells:
+                    raise UsageError(f"standard output can't be written: {error.strerror or error}") from None
         return memoryview(data).nbytes
 
 
@@ -40,23 +42,22 @@ def guarded() -> Iterator[None]:
     Raises:
         UsageError: standard output is closed, or can't be written.
     """
-    before = sys.stdout, sys.stderr
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for the rest of the process
     if sys.stdout is None:
         raise UsageError("standard output is closed, so nothing can be printed")
-    sys.stdout, sys.stderr = _of(sys.stdout), _of(sys.stderr)
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = _of(sys.stdout, tells=True), _of(sys.stderr, tells=False)
     try:
         yield
     finally:
         try:
             sys.stdout.flush()
         finally:
-            sys.stdout = before[0]
-            sys.stderr = before[1] or sys.stderr
+            sys.stdout, sys.stderr = before
 
 
-def _of(stream: Any) -> Any:
+def _of(stream: Any, tells: bool) -> Any:
     """The stream, with what its encoding can't say escaped: no text ends a command."""
     if not isinstance(stream, io.TextIOWrapper):
         return stream
@@ -69,6 +70,7 @@ def _of(stream: Any) -> Any:
         return stream
     stream.flush()
     raw = _Out(number, "w", closefd=False)
+    raw.tells = tells
     return io.TextIOWrapper(
         io.BufferedWriter(raw),
         encoding=stream.encoding,
