@@ -275,4 +275,4 @@ def test_serve_lists_its_rules():
 
 
 def test_messages_have_their_punctuation(recording):
-    assert "there is no format 'foo' (known: " in agentsim("import", recording, "--from", "foo", status=2)
+    assert "unknown format 'foo' (known: " in agentsim("import", recording, "--from", "foo", status=2)

@@ -18,6 +18,7 @@ import agentsim
 from agentsim.http.forward import Forward, upstreams
 from agentsim.http.record import Files, Recorder, goes_live
 from agentsim.http.server import Server
+from agentsim.store.httplog import first_line
 from agentsim.store.importers import read
 from agentsim.store.recording import facts
 from tests.record.upstream import FIRST, SCENARIO, SECOND, Slow, files, provider
@@ -346,8 +347,7 @@ def test_a_command_that_can_not_be_run_leaves_nothing_in_the_way(tmp_path: Path)
 
 
 def test_an_empty_rest_of_a_killed_recorder_is_not_in_the_way(tmp_path: Path) -> None:
-    Recorder(tmp_path / "it.yaml")  # killed before the first exchange
-    assert files(tmp_path) == {"it.http.jsonl.part"}
+    (tmp_path / "it.http.jsonl.part").write_bytes(first_line())  # what one leaves that is killed before the first exchange
     Recorder(tmp_path / "it.yaml").abandon()
     assert files(tmp_path) == set()
 

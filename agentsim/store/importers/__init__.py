@@ -150,7 +150,7 @@ def _named(name: str) -> Importer:
     if name not in FORMATS:
         near = nearest(name, FORMATS)
         hint = f"; did you mean {near!r}?" if near else ""
-        raise UsageError(f"there is no format {name!r}{hint} (known: {', '.join(FORMATS)})")
+        raise UsageError(f"unknown format {name!r}{hint} (known: {', '.join(FORMATS)})")
     return _module(name)
 
 
