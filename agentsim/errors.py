@@ -28,6 +28,18 @@ class AgentsimError(Exception):
     """Any error that agentsim raises on purpose."""
 
 
+def not_installed(what: str, package: str, extra: str) -> str:
+    """What to say where an optional package is missing. It names no package index: agentsim is installed from its source.
+
+    Args:
+        what: needs it, as the beginning of a sentence.
+        package: as the field calls it.
+        extra: of agentsim that brings it.
+    """
+    install = f"install agentsim with its extra '{extra}' (in a checkout: pip install '.[{extra}]')"
+    return f"{what} needs {package}, which is not installed: {install}"
+
+
 def _one_line(text: str) -> str:
     """The text with everything escaped that would break the line or steer a terminal: it quotes files of strangers."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

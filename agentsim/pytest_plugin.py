@@ -146,7 +146,9 @@ def sim(request: pytest.FixtureRequest) -> Iterator[Playing]:
 def transcript_snapshot(request: pytest.FixtureRequest) -> Any:
     """A syrupy snapshot of a transcript, one readable text file a test; `--snapshot-update` writes it."""
     if not request.config.pluginmanager.hasplugin("syrupy"):
-        raise pytest.UsageError("transcript_snapshot needs syrupy: pip install 'agentsim[pytest]'")
+        from agentsim.errors import not_installed
+
+        raise pytest.UsageError(not_installed("transcript_snapshot", "syrupy", "pytest"))
     from agentsim.snapshot import TranscriptExtension
 
     return request.getfixturevalue("snapshot").use_extension(TranscriptExtension)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentsim.core.wires import ANTHROPIC, CHAT, RESPONSES
-from agentsim.errors import UsageError
+from agentsim.errors import UsageError, not_installed
 from agentsim.http.asgi import Receive, Scope, Send, answer, hang_up, lifespan, whole_body
 from agentsim.http.codecs import likely_codec
 from agentsim.http.guard import is_local
@@ -225,5 +225,5 @@ def _httpx() -> Any:
     try:
         import httpx
     except ImportError as error:
-        raise UsageError("recording needs httpx; install agentsim[record]") from error
+        raise UsageError(not_installed("recording", "httpx", "record")) from error
     return httpx

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from types import TracebackType
 from typing import Any, Protocol
 
-from agentsim.errors import UsageError
+from agentsim.errors import UsageError, not_installed
 from agentsim.http.provider import Endpoint
 
 HOST = "127.0.0.1"
@@ -172,7 +172,7 @@ class _Uvicorn:
 
 
 def _not_installed(package: str) -> UsageError:
-    return UsageError(f"the wire server needs {package}; install agentsim[serve]")
+    return UsageError(not_installed("the wire server", package, "serve"))
 
 
 def _loop_factory() -> Any:

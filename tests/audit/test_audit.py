@@ -92,7 +92,7 @@ def test_a_missing_server_library_is_told_as_such_and_not_blamed_on_the_command(
     (tmp_path / "httptools.py").write_text("raise ImportError")
     done = process("--", sys.executable, "-c", "pass", cwd=tmp_path)
     assert done.returncode == 2
-    assert "install agentsim[serve]" in done.stderr
+    assert "install agentsim with its extra 'serve'" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_json_and_a_page_go_together_but_not_to_the_same_place(tmp_path):
 def test_without_jinja2_each_says_what_to_install(command, tmp_path):
     done = agentsim(*COMMANDS[command], "--html", str(tmp_path / "page.html"), code=WITHOUT_JINJA)
     assert (done.returncode, done.stdout) == (2, b"")
-    assert b"HTML reports need Jinja2, which is not installed: pip install 'agentsim[html]'" in done.stderr
+    assert b"an HTML report needs Jinja2, which is not installed: install agentsim with its extra 'html'" in done.stderr
     assert not list(tmp_path.iterdir())
 
 

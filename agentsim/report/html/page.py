@@ -11,7 +11,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from agentsim import __version__
-from agentsim.errors import UsageError
+from agentsim.errors import UsageError, not_installed
 from agentsim.report.plain import plain
 from agentsim.store import places
 
@@ -29,7 +29,7 @@ def require() -> None:
         UsageError: Jinja2 is not installed; says how to get it.
     """
     if importlib.util.find_spec("jinja2") is None:
-        raise UsageError("HTML reports need Jinja2, which is not installed: pip install 'agentsim[html]'")
+        raise UsageError(not_installed("an HTML report", "Jinja2", "html"))
 
 
 def render(template: str, **values: Any) -> str:
