@@ -347,7 +347,9 @@ def test_a_command_that_can_not_be_run_leaves_nothing_in_the_way(tmp_path: Path)
 
 
 def test_an_empty_rest_of_a_killed_recorder_is_not_in_the_way(tmp_path: Path) -> None:
-    (tmp_path / "it.http.jsonl.part").write_bytes(first_line())  # what one leaves that is killed before the first exchange
+    (tmp_path / "it.http.jsonl.part").write_bytes(
+        first_line()
+    )  # what one leaves that is killed before the first exchange
     Recorder(tmp_path / "it.yaml").abandon()
     assert files(tmp_path) == set()
 
