@@ -55,7 +55,7 @@ def cli(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_a_folder_needs_what_its_longest_run_needs(folder: Path) -> None:
     found = agentsim.budget(folder, styles=["reference"])
     assert (found.runs, found.files, found["reference"].limit) == (40, 40, 10)
-    assert "every run finish (40 runs)" in str(found)
+    assert "every run ends as without one (40 runs)" in str(found)
 
 
 @pytest.mark.parametrize(("percentile", "limit"), [(100, 10), (95, 10), (90, 9), (50, 5), (10, 1), (0.1, 1)])
