@@ -168,7 +168,8 @@ def compare(
     Args:
         styles: names of styles or of SDKs; none: all.
         options: option trees by style name.
-        limit, wire, stream, max_calls: as `run`; a wire or stream value that a style does not have leaves it as it is.
+        limit, wire, stream, max_calls: as `run`; a wire or stream value that a style does not have leaves it
+            as it is, which its row says, and the table in a line.
     Returns:
         A row for each style, which prints as the command's table.
     Example:
@@ -193,7 +194,7 @@ def compare(
             max_calls=max_calls,
         )
         rows.append(play.result(_limit(scenario, style.name, limit)))
-    return Table(rows)
+    return Table(rows, wire=wire, stream=stream)
 
 
 def least_limit(scenario: Scenario, style: str, **settings: Any) -> int | None:

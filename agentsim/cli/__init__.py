@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import importlib
-import io
+import os
 import sys
 from typing import Any
 
 import click
 
 from agentsim import __version__
-from agentsim.errors import AgentsimError, nearest
+from agentsim.cli.output import guarded
+from agentsim.errors import AgentsimError, UsageError, nearest
 
 #: command -> (module, what it does); the order is the one of the help.
 COMMANDS = {
@@ -66,22 +67,28 @@ def group() -> None:
 
 def main() -> None:
     """Run the command line; every error of agentsim's own is a message and exit status 2."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # what the locale can't say is escaped: no text ends a command
-            stream.reconfigure(errors="backslashreplace")
+    try:
+        with guarded():
+            status = _status()
+    except UsageError as error:  # there is nowhere to print to
+        click.echo(f"agentsim: {error}", err=True)
+        status = 2
+    sys.exit(status)
+
+
+def _status() -> int:
+    """Run a command, and tell what went wrong; returns the exit status."""
     try:
         # Without standalone mode click hands an Exit's code over as the result.
         status = group(standalone_mode=False)
-        sys.exit(status if isinstance(status, int) else 0)
+        return status if isinstance(status, int) else 0
     except click.Abort:
         click.echo("aborted", err=True)
-        sys.exit(2)
     except click.ClickException as error:
         error.show()
-        sys.exit(2)
     except AgentsimError as error:
         click.echo(f"agentsim: {error}", err=True)
-        sys.exit(2)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
+    except OSError as error:  # the system's no to something that no command expected
+        place = "" if error.filename is None else f"{os.fspath(error.filename)!r}: "
+        click.echo(f"agentsim: {place}{error.strerror or error}", err=True)
+    return 2

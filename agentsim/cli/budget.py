@@ -62,7 +62,7 @@ def command(
 ) -> None:
     """The least limit in each style that lets the runs of the FILEs finish, and what each SDK's default would cut.
 
-    FILEs may be folders; what can't be read is skipped and named. With --rounds it answers without a file: a translation table of
+    FILEs may be folders, in which what can't be read is skipped and named. With --rounds it answers without a file: a translation table of
     caps.
     """
     from agentsim.report.budgets import Budgets
@@ -73,7 +73,7 @@ def command(
     if bool(files) == (rounds is not None):
         raise click.UsageError("give FILEs, or --rounds N in place of them")
     found = Budgets(_worked_out(files, rounds, chosen, percentile, trees, jobs))
-    _tell_skipped(found)
+    _tell_skipped(found, files)
     if write_page(html, format_, found.to_html):
         pass
     elif format_ == "json":
@@ -148,12 +148,15 @@ def _progress(files: Sequence[str]) -> Iterator[Callable[[Any], None]]:
         yield lambda part: bar.advance(task)
 
 
-def _tell_skipped(found: Budgets) -> None:
-    """Name what was not read; where nothing was, that is the answer.
+def _tell_skipped(found: Budgets, files: Sequence[str]) -> None:
+    """Name what was not read of folders; where nothing was, that is the answer.
 
     Raises:
-        UsageError: no run was read.
+        UsageError: no run was read, or not one of the files that were named: an answer without it would be another one.
     """
+    named = [reason for name, reason in found.skipped.items() if name in files]
+    if named:
+        raise UsageError("\n".join(named))
     reasons = list(found.skipped.values())
     if not found.runs:
         more = f" (and {len(reasons) - 1} more files that can't be read)" if len(reasons) > 1 else ""

@@ -52,7 +52,10 @@ def command(
     html: str | None,
     format_: str,
 ) -> None:
-    """Play each FILE (a scenario or a recording) under each style."""
+    """Play each FILE (a scenario or a recording) under each style.
+
+    A style that can't be called with the --wire or --stream that is asked for is played as it is, and named under its table.
+    """
     from agentsim.api import compare
     from agentsim.report.table import Table
     from agentsim.styles import select
@@ -65,7 +68,7 @@ def command(
             scenario, limit=limit, styles=chosen, wire=wire, stream=stream, options=trees, max_calls=max_calls
         )
         rows += sorted_rows(list(table), sort)
-    found = Table(rows, only_differences=only_differences)
+    found = Table(rows, only_differences=only_differences, wire=wire, stream=stream)
     if write_page(html, format_, found.to_html):
         pass
     elif format_ == "json":

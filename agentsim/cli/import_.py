@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agentsim.cli.common import echo_json, format_option
-from agentsim.errors import UsageError
+from agentsim.errors import TranscriptError, UsageError
+from agentsim.store.places import STANDARD_INPUT, check_writable, stream_at, title, unwritable
 
 if TYPE_CHECKING:
     from agentsim.scenario.model import Scenario
@@ -30,13 +31,12 @@ def command(files: tuple[str, ...], output: str | None, format_name: str | None,
 
     What a format does not record is inferred by stated rules, and told on standard error.
     """
-    from agentsim.store.importers import read
     from agentsim.store.recording import scenarios
 
     found: list[tuple[str, Recording, list[Scenario]]] = []
     for file in files:
-        recording = read(file, format=format_name)
-        found.append((file, recording, scenarios(recording, Path(file).stem)))
+        recording = _read(file, format_name)
+        found.append((file, recording, scenarios(recording, "scenario" if file == STANDARD_INPUT else Path(file).stem)))
     for file, recording, made in found:
         _tell(file, recording, len(made))
     written = _write([s for *_, made in found for s in made], output, force)
@@ -46,21 +46,41 @@ def command(files: tuple[str, ...], output: str | None, format_name: str | None,
         click.echo(written, nl=False)
 
 
+def _read(file: str, format_name: str | None) -> Recording:
+    from agentsim.store.importers import read
+    from agentsim.store.inputs import begins_a_scenario, names_a_scenario
+
+    data = stream_at(file)
+    try:
+        return read(file if data is None else data, format=format_name, name=title(file))
+    except TranscriptError:
+        is_one = begins_a_scenario(data) if data is not None else os.path.isfile(file) and names_a_scenario(file)
+        if is_one:
+            text = f"{title(file)} is a scenario already; `run`, `compare` and `show` take it as it is"
+            raise UsageError(text) from None
+        raise
+
+
 def _write(made: list[Scenario], output: str | None, force: bool) -> str:
     """Write the scenarios; returns the text where there is no file to write to."""
     from agentsim.scenario.dump import dumps
 
     if not made:
         raise UsageError("none of these files holds a reply of a model to play")
+    if output == "":
+        raise UsageError("-o wants a file or a folder, but its name is empty")
     if output is None:
         if len(made) > 1:
             raise UsageError(f"{len(made)} scenarios were found; name a folder for them with -o")
         return dumps(made[0])
-    if len(made) == 1 and not os.path.isdir(output):
+    if len(made) == 1 and not (os.path.isdir(output) or output.endswith(os.sep)):
         _replace(Path(output), dumps(made[0]), force)
         return ""
     folder = Path(output)
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(folder, error) from None
     for number, scenario in enumerate(made, 1):
         _replace(folder / f"{number:02}-{_slug(scenario.name)}.yaml", dumps(scenario), force)
     return ""
@@ -70,11 +90,14 @@ def _replace(path: Path, text: str, force: bool) -> None:
     """Write to a temporary file beside it, then rename: what is there is never half a file."""
     if path.exists() and not force:
         raise UsageError(f"{str(path)!r} exists; --force replaces it")
-    if not path.parent.is_dir():
-        raise UsageError(f"there is no folder {str(path.parent)!r}")
+    check_writable(path)
     temporary = path.with_name(f".{path.name}.part")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise unwritable(path, error) from None
 
 
 def _slug(name: str) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import click
 
+from agentsim.wire.rules import RULES
 
-@click.command("serve")
+
+@click.command("serve", epilog=f"Strictness rules: {', '.join(RULES)}.")
 @click.argument("path", metavar="PATH")
 @click.argument("command_", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Default: a free one.")
@@ -15,7 +17,12 @@ import click
 @click.option(
     "--allow-host", "hosts", multiple=True, metavar="NAME", help="A name by which others may ask; repeatable."
 )
-@click.option("--off", multiple=True, metavar="RULE", help="Switch a strictness rule off; 'all' for every one.")
+@click.option(
+    "--off",
+    multiple=True,
+    metavar="RULE",
+    help="Switch off a strictness rule, by a name from the list below; 'all': every one.",
+)
 @click.option("--real-time", is_flag=True, help="Wait for the scenarios' `seconds`.")
 @click.option("--lenient", is_flag=True, help="Of a recording: dates, times and ids in requests may differ.")
 @click.option("--differing", multiple=True, metavar="REGEX", help="What it matches may differ too; repeatable.")

@@ -138,7 +138,9 @@ class Forward:
             )
             response = await client.send(asked, stream=True)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
-            await self._unreachable(request, number, error, send)
+            if number is not None:
+                self.recorder.drop()
+            await self._unreachable(request, error, send)
             return
         except httpx.TransportError as error:
             how = "reset" if isinstance(error, httpx.ReadError) else "end"
@@ -190,11 +192,10 @@ class Forward:
             await _hang_up(broken, headless=False, send=send)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _unreachable(self, request: HttpRequest, number: int | None, error: Exception, send: Send) -> None:
+    async def _unreachable(self, request: HttpRequest, error: Exception, send: Send) -> None:
         text = f"agentsim record: {request.url.partition('?')[0]} can't be reached: {error or type(error).__name__}"
         self.tell(text)
         response = likely_codec(request).refuse(Complaint("harness", text, 502, "api_error"), "0")
-        self._keep(number, request, response.status, response.headers, response.body, None)
         await answer(response, send)
 
     def _keep(self, number: int | None, request: HttpRequest, *rest: Any) -> None:

@@ -39,6 +39,7 @@ from agentsim.wire.base import (
     Refused,
 )
 from agentsim.wire.memory import Memory
+from agentsim.wire.rules import check_off
 
 Endpoint = Callable[[HttpRequest], HttpResponse]
 
@@ -54,6 +55,8 @@ class Settings:
         tell: is told of each error of the harness and each refused request, where nobody looks at them in the end.
         tools: names of the tools that `"*"` may call; None: every one that a request offers.
         watch: is told of each request for a reply before it is answered, with the names of the tools that it offers.
+    Raises:
+        UsageError: there is no such rule.
     """
 
     off: Collection[str] = ()
@@ -62,6 +65,9 @@ class Settings:
     tools: Collection[str] | None = None
     watch: Callable[[Collection[str]], None] | None = None
     tell: Callable[[str], None] | None = None
+
+    def __post_init__(self) -> None:
+        check_off(self.off)
 
 
 _SERVER = (ServerCall, ServerResult)

@@ -22,6 +22,7 @@ from agentsim.scenario.load import load
 from agentsim.scenario.model import Scenario
 from agentsim.store import jsonl
 from agentsim.store.httplog import first_line, line_of, request_key
+from agentsim.store.places import check_writable, unwritable
 from agentsim.store.secrets import Secrets, secret_values
 from agentsim.wire.base import HttpRequest, HttpResponse, read_json
 
@@ -37,10 +38,14 @@ class Files:
 
     Args:
         path: of the scenario; `.yaml` is added where it has no such ending.
+    Raises:
+        UsageError: it is no file's name.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         given = Path(path)
+        if not given.name:
+            raise UsageError(f"a recording wants the name of a file, but {str(path)!r} came")
         stem = given.name.removesuffix(".yaml").removesuffix(".yml").removesuffix(".scenario")
         self.name = stem
         self.scenario = given if given.suffix in (".yaml", ".yml") else given.with_name(f"{given.name}.yaml")
@@ -60,14 +65,14 @@ class Files:
         Raises:
             UsageError: a recording exists, or the rest of one that was killed, and it is not to be replaced; or no folder.
         """
-        if not self.scenario.parent.is_dir():
-            raise UsageError(f"there is no folder {str(self.scenario.parent)!r}")
+        for path in (self.scenario, self.traffic, self.transcript, self.part):
+            check_writable(path)
         if replace:
             return
         for path in (self.scenario, self.traffic, self.transcript):
             if path.exists():
                 raise UsageError(f"{str(path)!r} exists; --force replaces it")
-        if self.part.exists():
+        if self.part.exists() and self.part.stat().st_size > len(first_line()):
             raise UsageError(
                 f"{str(self.part)!r} is what is left of a recording that was killed; `agentsim import` reads it, "
                 "--force replaces it"
@@ -110,7 +115,7 @@ class Recorder:
         self.files = Files(path)
         self.files.check(replace or go_on)
         self.secrets = Secrets(secret_values(dict(os.environ) if environment is None else environment))
-        self.kept = self.began = self.passed = 0
+        self.kept = self.began = self.passed = self.unreached = 0
         self._lock = threading.Condition()
         self._open = 0
         self._known: dict[str, deque[Any]] = {}
@@ -119,9 +124,13 @@ class Recorder:
         lines = list(self._old_lines()) if go_on and self.files.traffic.exists() else []
         if go_on and not self.files.traffic.exists() and self.files.scenario.exists():
             self._script = Provider(load(self.files.scenario))
-        # Unbuffered: what was written is the system's, and outlives this process.
-        self._out: Any = self.files.part.open("wb", buffering=0)
-        self._out.write(b"".join((first_line(), *lines)))
+        self._old = len(lines)
+        try:
+            # Unbuffered: what was written is the system's, and outlives this process.
+            self._out: Any = self.files.part.open("wb", buffering=0)
+            self._out.write(b"".join((first_line(), *lines)))
+        except OSError as error:
+            raise unwritable(self.files.part, error) from None
 
     def begin(self, request: HttpRequest) -> int | None:
         """A request came; returns its number, None where it is none that is kept (it only passes through)."""
@@ -150,6 +159,13 @@ class Recorder:
             finally:
                 self._open -= 1
                 self._lock.notify_all()
+
+    def drop(self) -> None:
+        """An exchange ended that never reached a provider: what was answered in its place is no reply of one."""
+        with self._lock:
+            self.unreached += 1
+            self._open -= 1
+            self._lock.notify_all()
 
     def keep_answer(self, request: HttpRequest, response: HttpResponse) -> None:
         """Keep what an Endpoint answered."""
@@ -196,7 +212,7 @@ class Recorder:
             # A client may have read its answer's last byte before that was written down.
             self._lock.wait_for(lambda: self._open <= 0, timeout=PATIENCE)
             self._out.close()
-        if self.began == 0:
+        if not self.kept and not self._old:
             self.files.part.unlink()
             return []
         written = [self.files.traffic]

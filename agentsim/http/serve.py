@@ -21,6 +21,7 @@ from agentsim.http.sessions import Sessions
 from agentsim.scenario.load import load
 from agentsim.scenario.model import Scenario
 from agentsim.store.inputs import names_a_scenario
+from agentsim.store.replaying import Lenience
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 
@@ -84,6 +85,7 @@ def serve(
     Raises:
         ScenarioError, TranscriptError, UsageError: bad files, port or command.
     """
+    Lenience(lenient)  # a bad expression is one, whatever is served
     if not is_local(host):
         _tell(f"listens on {host}: whoever reaches this machine can ask it")
     settings = Settings(off=off, real_time=real_time, keep=False, tell=_tell)

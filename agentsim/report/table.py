@@ -19,10 +19,19 @@ class Table(Sequence[Result]):
     Args:
         rows: the results.
         only_differences: leave out what most rows agree on and say how many they are.
+        wire, stream: what was asked for; a row whose style can't do it was played as the style does, which is told.
     """
 
-    def __init__(self, rows: Iterable[Result], *, only_differences: bool = False) -> None:
+    def __init__(
+        self,
+        rows: Iterable[Result],
+        *,
+        only_differences: bool = False,
+        wire: str | None = None,
+        stream: bool | None = None,
+    ) -> None:
         self.rows = list(rows)
+        self.wire, self.stream = wire, stream
         self.only_differences = only_differences
 
     def __len__(self) -> int:
@@ -56,6 +65,7 @@ class Table(Sequence[Result]):
                 yield Text(f"{hidden} more styles do what most do: {_ending(_commonest(rows))}")
             yield Text(LEGEND, style="dim")
             yield Text(summary(rows))
+            yield from map(Text, not_as_asked(rows, self.wire, self.stream))
 
     def _repr_html_(self) -> str:
         from rich.console import Console
@@ -86,6 +96,26 @@ def summary(rows: Sequence[Result]) -> str:
     if not silent:
         return f"silent: none of them reports an unfinished run as finished{which}"
     return f"silent: {len(silent)} of {len(rows)} report an unfinished run as finished{which}: {', '.join(silent)}"
+
+
+def not_as_asked(rows: Sequence[Result], wire: str | None, stream: bool | None) -> list[str]:
+    """A line for the wire, and one for streaming, that some rows were not played with because their styles can't.
+
+    Args:
+        rows: of one scenario.
+        wire, stream: what was asked for; None: nothing.
+    """
+    played = [row for row in rows if row.ended != "cannot_express"]
+    others = [row for row in rows if wire is not None and wire not in row.style.wires]
+    lines = []
+    if others:
+        told = ", ".join(f"{row.style.name} ({row.wire})" for row in others)
+        lines.append(f"not as asked: {len(others)} of {len(rows)} don't speak {wire} and are played on another: {told}")
+    if stream is not None and (others := [row for row in played if row.stream is not stream]):
+        told = ", ".join(row.style.name for row in others)
+        how = "never call the model with streaming" if stream else "always call the model with streaming"
+        lines.append(f"not as asked: {len(others)} of {len(rows)} {how}: {told}")
+    return lines
 
 
 def differing(rows: Sequence[Result]) -> tuple[list[Result], int]:

@@ -10,7 +10,7 @@ from agentsim.errors import UsageError, kind
 from agentsim.scenario.document import BROKEN, Node, Report, Unreadable, tree_of
 from agentsim.scenario.model import Scenario
 from agentsim.scenario.spelling import SCENARIO
-from agentsim.scenario.text import parse, read_text
+from agentsim.scenario.text import parse, read_text, text_of
 
 
 def load(path: str | os.PathLike[str]) -> Scenario:
@@ -37,6 +37,21 @@ def load(path: str | os.PathLike[str]) -> Scenario:
     text = read_text(path, report)
     report.raise_any()
     return _read(parse(text or "", report, json=file.lower().endswith(".json")), report)
+
+
+def load_bytes(data: bytes, file: str) -> Scenario:
+    """Read a scenario that came from a pipe.
+
+    Args:
+        data: as it came.
+        file: how problems name it.
+    Raises:
+        ScenarioError: with every mistake.
+    """
+    report = Report(file)
+    text = text_of(data, report)
+    report.raise_any()
+    return _read(parse(text or "", report), report)
 
 
 def load_data(path: str | os.PathLike[str]) -> Any:

@@ -19,6 +19,12 @@ def read_text(path: str | os.PathLike[str], report: Report) -> str | None:
     except (OSError, ValueError) as error:
         report.add(_unopened(error, path))
         return None
+    return text_of(raw, report, size)
+
+
+def text_of(raw: bytes, report: Report, size: int = 0) -> str | None:
+    """The text of a file's bytes, of a bearable size; None where the report says why there is none."""
+    most = max(limit("scenario_json_bytes"), limit("scenario_yaml_bytes"))
     if max(size, len(raw)) > most:
         report.add(_too_large(max(size, len(raw)), most, "JSON"))
         return None
@@ -26,14 +32,16 @@ def read_text(path: str | os.PathLike[str], report: Report) -> str | None:
 
 
 def _unopened(error: Exception, path: str | os.PathLike[str]) -> str:
+    if not os.fspath(path):
+        return "a file was expected, but its name is empty"
     if isinstance(error, FileNotFoundError):
-        return "there is no such file" + _nearest(os.fspath(path))
+        return "there is no such file" + where_else(os.fspath(path))
     if isinstance(error, IsADirectoryError):
         return "this is a folder, not a scenario file"
     return f"the file can't be read: {error.strerror if isinstance(error, OSError) else error}"
 
 
-def _nearest(path: str) -> str:
+def where_else(path: str) -> str:
     """A hint: the file beside it with the nearest name, or that there is not even the folder."""
     folder, name = os.path.split(path)
     try:

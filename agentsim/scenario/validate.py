@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 
 from agentsim.errors import Problem, ScenarioError
-from agentsim.scenario.load import load
+from agentsim.scenario.load import load, load_bytes
 from agentsim.scenario.model import Scenario
 
 ENDINGS = (".yaml", ".yml", ".json")
@@ -20,7 +21,7 @@ def problems_of(paths: Iterable[str | os.PathLike[str]], also: Also = lambda sce
     """Every problem of some scenario files.
 
     Args:
-        paths: files; or folders, of which every .yaml, .yml and .json file below is taken, in order of names.
+        paths: files (`-`: standard input); or folders, of which every .yaml, .yml and .json file below is taken, in order of names.
         also: looks for further problems in a file that is well-formed.
     Returns:
         The problems in order of files, then lines; a path that does not exist, or a folder without scenarios, is one too.
@@ -45,6 +46,8 @@ def _of_path(path: str, also: Also) -> Iterator[Problem]:
 
 def _of_file(path: str, also: Also) -> Iterable[Problem]:
     try:
+        if path == "-":
+            return also(load_bytes(sys.stdin.buffer.read() if sys.stdin else b"", "standard input"))
         return also(load(path))
     except ScenarioError as error:
         return error.problems

@@ -18,6 +18,7 @@ import agentsim
 from agentsim.http.forward import Forward, upstreams
 from agentsim.http.record import Files, Recorder, goes_live
 from agentsim.http.server import Server
+from agentsim.store.httplog import first_line
 from agentsim.store.importers import read
 from agentsim.store.recording import facts
 from tests.record.upstream import FIRST, SCENARIO, SECOND, Slow, files, provider
@@ -337,3 +338,40 @@ def test_a_child_process_finds_the_recorder_by_its_environment(tmp_path: Path) -
         )
     assert len(seen.requests) == 2
     assert agentsim.load(tmp_path / "it.yaml").prompts == ("Refund order 42",)
+
+
+def test_a_command_that_can_not_be_run_leaves_nothing_in_the_way(tmp_path: Path) -> None:
+    done = record(tmp_path, "http://127.0.0.1:9", "no-such-command")
+    assert (done.returncode, files(tmp_path)) == (2, set())
+    assert "'no-such-command' can't be run" in done.stderr
+
+
+def test_an_empty_rest_of_a_killed_recorder_is_not_in_the_way(tmp_path: Path) -> None:
+    (tmp_path / "it.http.jsonl.part").write_bytes(
+        first_line()
+    )  # what one leaves that is killed before the first exchange
+    Recorder(tmp_path / "it.yaml").abandon()
+    assert files(tmp_path) == set()
+
+
+def test_what_agentsim_says_in_a_providers_place_is_no_reply(tmp_path: Path) -> None:
+    done = record(tmp_path, "http://127.0.0.1:9", sys.executable, "-c", PROGRAM)
+    assert files(tmp_path) == set()
+    assert done.returncode == 1  # the command's own: its provider was not there
+    assert "warning: 1 request is not kept: the provider could not be reached" in done.stderr
+
+
+def test_a_recording_goes_into_a_folder_that_is_named(tmp_path: Path) -> None:
+    with provider() as (url, _):
+        done = subprocess.run(
+            [sys.executable, "-m", "agentsim", "record", "-o", ".", "--upstream", url, "--", sys.executable, "-c", PROGRAM],
+            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert files(tmp_path) == {"recording.yaml", "recording.http.jsonl", "recording.transcript.jsonl"}
+
+
+@pytest.mark.parametrize("name", [".", "/", ""])
+def test_a_recording_has_a_name(name: str) -> None:
+    with pytest.raises(agentsim.UsageError, match="wants the name of a file"):
+        Files(name)

@@ -117,7 +117,7 @@ def test_a_folder_or_a_missing_file_is_no_recording(tmp_path: Path) -> None:
 
 
 def test_an_unknown_format_is_told_the_nearest() -> None:
-    with pytest.raises(UsageError, match="unknown format 'claude-cod', did you mean 'claude-code'"):
+    with pytest.raises(UsageError, match="unknown format 'claude-cod'; did you mean 'claude-code'"):
         read(own("chat/list.json"), format="claude-cod")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import importlib.util
-import os
 import sys
 from functools import lru_cache
 from importlib import resources
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from agentsim import __version__
 from agentsim.errors import UsageError, not_installed
 from agentsim.report.plain import plain
+from agentsim.store import places
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -80,13 +80,7 @@ def check_writable(path: str) -> None:
     """
     if path == STANDARD_OUTPUT:
         return
-    folder = os.path.dirname(path) or "."
-    if os.path.isdir(path):
-        raise UsageError(f"{path!r} is a folder; name a file for the page")
-    if not os.path.isdir(folder):
-        raise UsageError(f"{path!r} can't be written: there is no folder {folder!r}")
-    if not os.access(path if os.path.exists(path) else folder, os.W_OK):
-        raise UsageError(f"{path!r} can't be written: permission denied")
+    places.check_writable(path)
 
 
 @lru_cache(maxsize=1)

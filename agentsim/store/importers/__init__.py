@@ -77,19 +77,20 @@ FORMATS = {
 }
 
 
-def read(where: str | Path | bytes, *, format: str | None = None) -> Recording:  # noqa: A002 - the contract's word
+def read(where: str | Path | bytes, *, format: str | None = None, name: str = "") -> Recording:  # noqa: A002 - the contract's word
     """Read a recording.
 
     Args:
         where: a path, or the file's bytes.
         format: one of FORMATS; None recognises it.
+        name: how messages name bytes.
     Returns:
         What it holds. Broken and unknown lines are counted in `skipped`, and never lose the others.
     Raises:
         TranscriptError: it can't be read; says file, line and reason, and for an unknown file what it looks like.
         UsageError: there is no such format.
     """
-    source = open_source(where)
+    source = open_source(where, name)
     shape = _shape(source)
     importer = _named(format) if format is not None else _fitting(shape)
     if importer is None:
@@ -149,7 +150,7 @@ def _named(name: str) -> Importer:
     if name not in FORMATS:
         near = nearest(name, FORMATS)
         hint = f"; did you mean {near!r}?" if near else ""
-        raise UsageError(f"there is no format {name!r}{hint} (known: {', '.join(FORMATS)})")
+        raise UsageError(f"unknown format {name!r}{hint} (known: {', '.join(FORMATS)})")
     return _module(name)
 
 

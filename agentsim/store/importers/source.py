@@ -145,14 +145,16 @@ def reason(error: Exception) -> str:
     return "a number is too large" if "integer string conversion" in text else text
 
 
-def open_source(where: str | Path | bytes) -> Source:
+def open_source(where: str | Path | bytes, name: str = "") -> Source:
     """A source of a path or of bytes, unfolded where it is compressed with gzip.
 
     Raises:
         TranscriptError: it can't be opened, is empty, or is a bomb.
     """
     if isinstance(where, bytes):
-        source = Source("", None, where)
+        source = Source(name, None, where)
+    elif where == "":
+        raise TranscriptError("a file was expected, but its name is empty")
     else:
         path = Path(where)
         try:
