@@ -85,6 +85,8 @@ def serve(
     Raises:
         ScenarioError, TranscriptError, UsageError: bad files, port or command.
     """
+    if not os.fspath(path):
+        raise UsageError("a file or folder was expected, but its name is empty")
     Lenience(lenient)  # a bad expression is one, whatever is served
     if not is_local(host):
         _tell(f"listens on {host}: whoever reaches this machine can ask it")

@@ -82,6 +82,9 @@ def find(name: str) -> Style:
     style = all_styles().get(name)
     if style is not None:
         return style
+    entries = [style for style in all_styles() if style.startswith(f"{name}/")]
+    if entries:
+        raise UsageError(f"{name!r} is an SDK, not one style; name one of {', '.join(entries)}")
     raise UsageError(f"there is no style {name!r}; {_hint(name)}`agentsim styles` lists them")
 
 

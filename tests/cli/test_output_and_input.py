@@ -227,9 +227,9 @@ def test_a_link_to_nothing_is_told_as_one(tmp_path):
         assert "did you mean" not in text
 
 
-@pytest.mark.parametrize("command", ["validate", "import"])
+@pytest.mark.parametrize("command", ["validate", "import", "serve"])
 def test_an_empty_name_is_told_as_one(command):
-    assert "a file was expected, but its name is empty" in agentsim(command, "", status=2)
+    assert "was expected, but its name is empty" in agentsim(command, "", status=2)
 
 
 # --- what is asked for -------------------------------------------------------------------------------------------------

@@ -122,5 +122,10 @@ def test_what_was_probably_meant_is_named(word, meant):
     assert f"there is no style {word!r}; did you mean {meant!r}?" in agentsim("styles", word, status=2)
 
 
+def test_one_run_is_of_one_style():
+    text = agentsim("run", str(SCENARIOS / "refund.yaml"), "--style", "openai-agents", status=2)
+    assert "'openai-agents' is an SDK, not one style; name one of openai-agents/Runner.run, " in text
+
+
 def test_nothing_far_off_is_suggested():
     assert "there is no style 'foo'; `agentsim styles` lists them" in agentsim("styles", "foo", status=2)

@@ -375,3 +375,17 @@ def test_a_recording_goes_into_a_folder_that_is_named(tmp_path: Path) -> None:
 def test_a_recording_has_a_name(name: str) -> None:
     with pytest.raises(agentsim.UsageError, match="wants the name of a file"):
         Files(name)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C as a terminal sends it on POSIX")
+def test_an_interrupted_recording_without_an_exchange_leaves_nothing(tmp_path: Path) -> None:
+    program = "import time; print('ready', flush=True); time.sleep(60)"
+    ours = [sys.executable, "-m", "agentsim", "record", "-o", "it.yaml", "--", sys.executable, "-c", program]
+    with subprocess.Popen(
+        ours, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
+    ) as recorder:
+        assert recorder.stdout is not None
+        assert recorder.stdout.readline() == "ready\n"
+        os.killpg(recorder.pid, signal.SIGINT)
+        assert recorder.wait(timeout=60) == 2
+    assert files(tmp_path) == set()
