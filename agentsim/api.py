@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from agentsim.core.wires import WIRES
-from agentsim.errors import UsageError
+from agentsim.errors import UsageError, kind, nearest
 from agentsim.judge.result import Result
 from agentsim.judge.simulate import DEFAULT, Play, prepare
 from agentsim.report.table import Table
+from agentsim.scenario.load import known
 from agentsim.scenario.model import Scenario
 from agentsim.styles import find, select
 
@@ -45,14 +46,14 @@ def run(
     Returns:
         The run.
     Raises:
-        UsageError: an unknown style, wire, option, or a value that they don't take.
+        UsageError: this is no scenario; an unknown style, wire, option, or a value that they don't take.
     Example:
         >>> scenario = agentsim.load("scenarios/three_rounds.yaml")
         >>> run = agentsim.run(scenario, "langchain/create_agent", limit=7)
         >>> run.ended, run.returned, run.model_calls, run.least_limit
         ('limit', 'error', 4, 8)
     """
-    play = _play(scenario, style, wire, stream, options, max_calls, tools)
+    play = _play("run", scenario, style, wire, stream, options, max_calls, tools)
     return play.result(_limit(scenario, style, limit))
 
 
@@ -77,11 +78,12 @@ async def arun(
         >>> [each.output for each in run.tool_runs]
         ['order 42 is refunded']
     """
-    play = _play(scenario, style, wire, stream, options, max_calls, tools)
+    play = _play("arun", scenario, style, wire, stream, options, max_calls, tools)
     return await play.aresult(_limit(scenario, style, limit))
 
 
 def _play(
+    what: str,
     scenario: Scenario,
     style: str,
     wire: str | None,
@@ -90,9 +92,48 @@ def _play(
     max_calls: int,
     tools: Mapping[str, Callable[..., Any]] | None,
 ) -> Play:
+    _check(what, wire=wire, stream=stream, options=options, max_calls=max_calls, tools=tools)
     return prepare(
-        scenario, find(style), wire=wire, stream=stream, options=options, max_calls=max_calls, functions=tools
+        known(scenario, what),
+        find(style),
+        wire=wire,
+        stream=stream,
+        options=options,
+        max_calls=max_calls,
+        functions=tools,
     )
+
+
+#: Arguments that several functions share: what each is, in words, and how it is told.
+_TAKES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "wire": ("a wire's name, as 'openai-chat', or None", lambda value: value is None or isinstance(value, str)),
+    "stream": ("True, False or None", lambda value: value is None or isinstance(value, bool)),
+    "options": ("a mapping, the option tree", lambda value: value is None or isinstance(value, Mapping)),
+    "max_calls": (
+        "a whole number above 0",
+        lambda value: isinstance(value, int) and not isinstance(value, bool) and value > 0,
+    ),
+    "tools": (
+        "a mapping of tool names to functions",
+        lambda value: value is None or (isinstance(value, Mapping) and all(map(callable, value.values()))),
+    ),
+}
+
+
+def _check(what: str, **given: Any) -> None:
+    """Refuse a value of a wrong type where it is given, not where it is used.
+
+    Raises:
+        UsageError: says which argument, what was expected and what came.
+    """
+    for name, value in given.items():
+        if name not in _TAKES:
+            near = nearest(name, _TAKES)
+            hint = f"did you mean {near!r}?" if near else f"there are {', '.join(_TAKES)}"
+            raise UsageError(f"{what} has no setting {name!r}; {hint}")
+        expected, fits = _TAKES[name]
+        if not fits(value):
+            raise UsageError(f"{what}: expected {expected} as {name}, but {kind(value)} came")
 
 
 def _limit(scenario: Scenario, style: str, limit: Any) -> Any:
@@ -138,6 +179,8 @@ def compare(
         >>> [(row.style.name, row.final_text, row.silent) for row in table]
         [('anthropic/tool_runner', 'It changed in 2019.', False), ('tanstack-ai/chat', 'Let me search for that.', True)]
     """
+    known(scenario, "compare")
+    _check("compare", wire=wire, stream=stream, options=options, max_calls=max_calls)
     if wire is not None and wire not in WIRES:
         raise UsageError(f"there is no wire {wire!r}; there are {', '.join(WIRES)}")
     rows = []
@@ -163,7 +206,8 @@ def least_limit(scenario: Scenario, style: str, **settings: Any) -> int | None:
         >>> agentsim.least_limit(agentsim.load("scenarios/three_rounds.yaml"), "langchain/create_agent")
         8
     """
-    return prepare(scenario, find(style), **settings).least_limit()
+    _check("least_limit", **settings)
+    return prepare(known(scenario, "least_limit"), find(style), **settings).least_limit()
 
 
 def budget(
@@ -187,7 +231,7 @@ def budget(
     Returns:
         A need for each style; prints as the command's table. Files that can't be read are in `skipped`, with the reason.
     Raises:
-        UsageError: an unknown style or option, a percentile out of range, or a worker that died.
+        UsageError: an unknown style or option, a percentile out of range, no run to be read, or a worker that died.
     Example:
         >>> for need in agentsim.budget(
         ...     "scenarios/three_rounds.yaml", styles=["langchain/create_agent", "openai-agents/Runner.run"]
@@ -199,8 +243,26 @@ def budget(
     from agentsim.judge.fleet import over  # budgets over folders are rare, and `compare` has to start fast
     from agentsim.report.budgets import Budgets
 
-    if not 0 < percentile <= 100:
+    _check("budget", options=options)
+    if isinstance(percentile, bool) or not isinstance(percentile, int | float) or not 0 < percentile <= 100:
         raise UsageError(f"a percentile is above 0 and at most 100, but {percentile!r} came")
     items = [files] if isinstance(files, str | os.PathLike | Scenario) else files
-    found = over(items, select(styles), percentile=percentile, options=options, executor=executor)
+    if not isinstance(items, Iterable):
+        raise UsageError(f"budget: expected files, folders or scenarios, but {kind(files)} came")
+    found = over(map(_file, items), select(styles), percentile=percentile, options=options, executor=executor)
+    if not found.runs:
+        reasons = list(found.skipped.values())
+        more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
+        raise UsageError(f"budget: no run was read: {reasons[0] if reasons else 'there is no file'}{more}")
     return Budgets(found)
+
+
+def _file(item: Any) -> str | os.PathLike[str] | Scenario:
+    """A file, folder or scenario, and nothing else.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if not isinstance(item, str | os.PathLike | Scenario):
+        raise UsageError(f"budget: expected a file, a folder or a Scenario, but {kind(item)} came")
+    return item

@@ -14,6 +14,7 @@ AgentsimError
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -43,6 +44,11 @@ def not_installed(what: str, package: str, extra: str) -> str:
 def _one_line(text: str) -> str:
     """The text with everything escaped that would break the line or steer a terminal: it quotes files of strangers."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def kind(value: Any) -> str:
+    """What came, in a few words, for a message about a value of a wrong type: `the str 'a.yaml'`, `None`."""
+    return "None" if value is None else f"the {type(value).__name__} {_one_line(reprlib.repr(value))}"
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

@@ -75,10 +75,15 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
         guard.enter_context(dummies_set())
     if session.config.getini("agentsim_block_network"):
-        from agentsim.http.guard import closed_network
+        from agentsim.errors import UsageError
+        from agentsim.http.guard import closed_network, host_names
 
+        try:
+            hosts = host_names(session.config.getini("agentsim_allow_hosts"), "agentsim_allow_hosts")
+        except UsageError as error:
+            raise pytest.UsageError(str(error)) from None
         blocked = session.config.stash[_blocked_key] = []
-        guard.enter_context(closed_network(session.config.getini("agentsim_allow_hosts"), blocked.append))
+        guard.enter_context(closed_network(hosts, blocked.append))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -179,7 +184,15 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """A failing test shows its transcript; with a report every test's goes along, from a worker too."""
-    report = yield
+    own = call.excinfo is not None and type(call.excinfo.value).__module__.startswith("agentsim.")
+    if own and not item.config.getoption("fulltrace", False):
+        from agentsim.pytest_report import hide_own_frames
+
+        mend = hide_own_frames(item, call.excinfo)
+        report = yield
+        mend(report)
+    else:
+        report = yield
     playing = item.stash.get(_sim_key, None) or getattr(item, "playing", None)
     if playing is not None and call.when == "call":
         from agentsim.pytest_report import add_transcript

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from agentsim.errors import AgentsimError
 
 if TYPE_CHECKING:
     from agentsim.pytest_sim import Playing
@@ -19,6 +22,58 @@ def add_transcript(report: pytest.TestReport, playing: Playing, *, page: bool) -
         report.sections.append((SECTION, _told(playing)))
     if page:
         report.agentsim_played = _played(playing)  # type: ignore[attr-defined]
+
+
+def hide_own_frames(
+    item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException] | None
+) -> Callable[[pytest.TestReport], None]:
+    """Show an error of agentsim's without agentsim's own source: what is wrong stands in the message, and lies in the test.
+
+    Args:
+        item: the test.
+        excinfo: the error, before pytest puts it into words.
+    Returns:
+        What is to be done with the report that pytest then makes: where no line of the test's own led to the error (replies
+        that were not asked for, a wrong marker), only the message is left of it.
+    """
+    if excinfo is None or not isinstance(excinfo.value, AgentsimError):
+        return lambda report: None
+    if any(_is_users(entry, item) for entry in excinfo.traceback):
+        for entry in excinfo.traceback:
+            if _is_own(entry):
+                entry.frame.f_globals["__tracebackhide__"] = (
+                    _hides  # as pytest asks modules; a filtered traceback it cuts anew
+                )
+        return lambda report: None
+    message: Any = excinfo.getrepr(style="value", chain=False)
+    entries = getattr(getattr(message, "reprtraceback", None), "reprentries", ())
+    for entry in entries[-1:]:
+        entry.lines[:] = excinfo.exconly().split("\n")  # with its class, and its notes
+
+    def mend(report: pytest.TestReport) -> None:
+        shown: Any = report.longrepr
+        if getattr(shown, "chain", None) and getattr(message, "chain", None):
+            shown.chain = [*shown.chain[:-1], message.chain[-1]]  # the ones before it are its causes
+            shown.reprtraceback, shown.reprcrash = message.reprtraceback, message.reprcrash
+
+    return mend
+
+
+def _hides(excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
+    """Whether agentsim's frames are hidden: not those of a mistake of its own."""
+    return isinstance(excinfo.value, AgentsimError)
+
+
+def _is_own(entry: Any) -> bool:
+    return str(entry.frame.f_globals.get("__name__", "")).startswith("agentsim.")
+
+
+def _is_users(entry: Any, item: pytest.Item) -> bool:
+    """Whether a frame is of the user's code: no library's, this one's or Python's."""
+    path = str(entry.path)
+    if path == str(item.path):
+        return True
+    return not _is_own(entry) and "site-packages" not in path and not path.startswith(os.path.dirname(os.__file__))
 
 
 def check_page(path: str) -> None:

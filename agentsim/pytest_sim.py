@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Iterable, Iterator
+import reprlib
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,19 @@ from agentsim.session import Sim, play
 
 Playing = Sim | Live
 
+_SOURCE = "a scenario: a file's name, a glob, or one inline (YAML text, a mapping, a Scenario)"
+
 
 def parametrize(metafunc: pytest.Metafunc, marker: pytest.Mark) -> None:
-    """A test for each scenario, where the marker names several."""
-    sources = _sources(marker, metafunc.config)
+    """A test for each scenario, where the marker names several.
+
+    A marker that is wrong is told by the fixture, as an error of its own test: raised here it would end the collection of
+    the whole module.
+    """
+    try:
+        sources = _sources(marker, metafunc.config)
+    except UsageError:
+        return
     if len(sources) == 1 and not _is_glob(marker):
         return
     if "sim" not in metafunc.fixturenames:
@@ -37,16 +47,23 @@ def parametrize(metafunc: pytest.Metafunc, marker: pytest.Mark) -> None:
 def playing_of(request: pytest.FixtureRequest) -> Playing:
     """What the fixture `sim` of a test gives."""
     __tracebackhide__ = True
+    try:
+        return _marked(request)
+    except UsageError as error:
+        path, line, name = request.node.location
+        raise UsageError(f"{path}:{(line or 0) + 1}: {name}: {error}") from None
+
+
+def _marked(request: pytest.FixtureRequest) -> Playing:
+    """As `playing_of`; messages name no test."""
     marker = request.node.get_closest_marker("agentsim")
     if marker is None:
-        raise pytest.UsageError(
-            'a test with the fixture `sim` names its scenario: @pytest.mark.agentsim("refund.yaml")'
-        )
+        raise UsageError('a test with the fixture `sim` names its scenario: @pytest.mark.agentsim("refund.yaml")')
     source = getattr(request, "param", None)
     if source is None:
         sources = _sources(marker, request.config)
         if len(sources) > 1:
-            raise pytest.UsageError("several scenarios make several tests, which unittest classes can't; name one")
+            raise UsageError("several scenarios make several tests, which unittest classes can't; name one")
         source = sources[0]
     return _started(source, request.config, dict(marker.kwargs))
 
@@ -72,16 +89,19 @@ def _is_glob(marker: pytest.Mark) -> bool:
 def _sources(marker: pytest.Mark, config: pytest.Config) -> list[Any]:
     """What the marker names: paths, and inline scenarios as they are."""
     if not marker.args:
-        raise pytest.UsageError("@pytest.mark.agentsim needs a scenario: a file, a glob, or one inline")
+        raise UsageError(f"@pytest.mark.agentsim(): expected {_SOURCE}, but nothing came")
     folder = config.rootpath / config.getini("agentsim_scenarios")
     found: list[Any] = []
     for source in marker.args:
+        if not isinstance(source, str | Path | Mapping | Scenario):
+            said = f"@pytest.mark.agentsim({reprlib.repr(source)})"
+            raise UsageError(f"{said}: expected {_SOURCE}, but {type(source).__name__} came")
         if not isinstance(source, str | Path) or "\n" in str(source):
             found.append(source)
         elif isinstance(source, str) and any(sign in source for sign in "*?["):
             files = sorted(path for path in folder.glob(source) if path.is_file())
             if not files:
-                raise pytest.UsageError(f"@pytest.mark.agentsim({source!r}): no file below {folder} fits")
+                raise UsageError(f"@pytest.mark.agentsim({source!r}): no file below {folder} fits")
             found += files
         else:
             found.append(folder / source)
@@ -107,7 +127,7 @@ def _known(settings: Iterable[str]) -> None:
         if name not in takes:
             near = nearest(name, takes)
             hint = f"did you mean {near!r}?" if near else f"there are {', '.join(takes)}"
-            raise pytest.UsageError(f"@pytest.mark.agentsim has no setting {name!r}; {hint}")
+            raise UsageError(f"@pytest.mark.agentsim has no setting {name!r}; {hint}")
 
 
 def _recording(path: Path, mode: Any, hosts: list[str], prompt: str | None) -> Live:

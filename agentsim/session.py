@@ -12,9 +12,9 @@ from typing import Any, Literal
 from agentsim.core.events import Event, ModelReplied, ModelRequested
 from agentsim.core.messages import ToolResult
 from agentsim.core.transcript import Transcript
-from agentsim.errors import AgentsimError, RuleBroken, ScriptError, ScriptUnfinished, UsageError
+from agentsim.errors import AgentsimError, RuleBroken, ScriptError, ScriptUnfinished, UsageError, kind
 from agentsim.http.environment import dummy_keys, for_subprocess
-from agentsim.http.guard import closed_network
+from agentsim.http.guard import closed_network, host_names
 from agentsim.http.inject import make_client
 from agentsim.http.intercept import let_through, listening
 from agentsim.http.log import RefusedRequest, SentRequest
@@ -69,10 +69,14 @@ def play(
         ...     client.messages.create(model="claude-sonnet-5", max_tokens=99, messages=messages).content[0].text
         'Hello.'
     """
-    if not isinstance(scenario, Scenario):
-        scenario = loads(scenario) if isinstance(scenario, Mapping) else load(scenario)
+    if isinstance(scenario, Mapping):
+        scenario = loads(scenario)
+    elif not isinstance(scenario, Scenario):
+        if not isinstance(scenario, str | os.PathLike):
+            raise UsageError(f"play: expected a Scenario, a file's path or a mapping, but {kind(scenario)} came")
+        scenario = load(scenario)
     names = ("all",) if strict is False else tuple(off)
-    return Sim(scenario, Settings(off=names, real_time=real_time), tuple(allow_hosts), intercept)
+    return Sim(scenario, Settings(off=names, real_time=real_time), allow_hosts, intercept)
 
 
 def replay(
@@ -112,7 +116,7 @@ def replay(
         recording = read(recording if isinstance(recording, bytes) else os.fspath(recording))
     names = ("all",) if strict is False else tuple(off)
     provider = Replayer(recording, lenient, Settings(off=names))
-    return Sim(provider.scenario, provider.settings, tuple(allow_hosts), intercept, provider)
+    return Sim(provider.scenario, provider.settings, allow_hosts, intercept, provider)
 
 
 class Sim:
@@ -129,13 +133,13 @@ class Sim:
         self,
         scenario: Scenario,
         settings: Settings,
-        allow_hosts: Sequence[str],
+        allow_hosts: Iterable[str],
         intercept: bool,
         provider: Provider | None = None,
     ) -> None:
         self.scenario = scenario
         self.key = f"sim-{next(_numbers)}"
-        self.allow_hosts = tuple(allow_hosts)
+        self.allow_hosts = host_names(allow_hosts, "allow_hosts")
         self._intercept = intercept
         self._provider = provider or Provider(scenario, settings)
         self._stack = contextlib.ExitStack()

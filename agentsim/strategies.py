@@ -16,7 +16,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hypothesis import strategies as st
+try:
+    from hypothesis import strategies as st
+except ModuleNotFoundError as error:
+    if error.name != "hypothesis":
+        raise
+    raise ImportError("agentsim.strategies needs Hypothesis: pip install 'agentsim[pytest]'") from None
 
 from agentsim.core.events import Fault
 from agentsim.core.messages import Block, Reply, ServerCall, ServerResult, Text, Thinking, ToolCall

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from agentsim.audit.command import play_to_command
+from agentsim.audit.given import ToolCheck, check_options
 from agentsim.audit.inprocess import load_target, play_here, play_in_process
 from agentsim.audit.played import Options, Played
 from agentsim.audit.report import Report, Row
@@ -48,7 +49,9 @@ def audit(
     names = list(rules)
     wanted = chosen(names)
     scenarios = catalogue(each for rule in wanted for each in rule.scenarios)
+    check_options(target, options)
     play = _player(target, options)
+    tools = ToolCheck(options.tools)
     rows: list[Row] = []
     requests = 0
     why: str | None = None
@@ -58,6 +61,7 @@ def audit(
         if options.prompt is not None:
             scenario = replace(scenario, prompts=(options.prompt,))
         played = play(scenario, stem)
+        tools.look(played.tools)
         if stem == "withdrawn_tool" and (second := withdrawn(scenario, played.offered)) is not None:
             played = play(second, stem)
         if played.requests and not any(played.offered) and (second := without_calls(scenario)) is not None:
@@ -68,16 +72,24 @@ def audit(
             ended = f" ({why})" if why else ""
             raise UsageError(f"{_name(target)} sent no request to a model{ended}; does it read the base-URL variables?")
         rows += _rows(stem, played, wanted)
+    tools.end()
     return Report(_name(target), tuple(rows), tuple(wanted))
 
 
 def _player(target: str | Sequence[str], options: Options) -> Play:
     if isinstance(target, str):
-        agent = load_target(target)
+        agent = load_target(target, options.result)
         how = play_in_process if options.isolate and hasattr(os, "fork") else play_here
-        return lambda scenario, stem: how(agent, scenario, options, failing=stem == "failing_tool")
+        return lambda scenario, stem: _unmistaken(how(agent, scenario, options, failing=stem == "failing_tool"), stem)
     command = list(target)
     return lambda scenario, stem: play_to_command(command, scenario, options)
+
+
+def _unmistaken(played: Played, stem: str) -> Played:
+    """What was played, unless the audit's caller got something wrong: no verdict may come of that."""
+    if played.mistake is not None:
+        raise UsageError(f"{played.mistake}, in the scenario {stem}")
+    return played
 
 
 def _name(target: str | Sequence[str]) -> str:

@@ -22,14 +22,16 @@ def load_object(name: str, what: str = "target") -> Any:
     """
     module_name, colon, path = name.partition(":")
     if not colon or not module_name or not path:
-        raise UsageError(f"expected module:callable as the {what}, but {name!r} came")
+        raise UsageError(f"{what}: expected module:callable, but {name!r} came")
     if "" not in sys.path and os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
         with dummies_set():
             found: Any = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
-        raise UsageError(f"{what} {name!r}: {error}") from error
+        raise UsageError(
+            f"{what} {name!r}: {error}; modules are looked for in this folder and where Python looks"
+        ) from error
     except (Exception, SystemExit) as error:
         raise UsageError(f"{what} {name!r}: importing {module_name} raised {type(error).__name__}: {error}") from error
     for part in path.split("."):

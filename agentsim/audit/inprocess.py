@@ -8,6 +8,7 @@ import importlib
 import importlib.util
 import json
 import os
+import reprlib
 import secrets
 import sys
 import tempfile
@@ -27,28 +28,33 @@ from agentsim.audit.watching import Watch
 from agentsim.errors import AgentsimError
 from agentsim.http.provider import Settings
 from agentsim.judge.case import Got
-from agentsim.judge.outcome import crash_of, got_of
+from agentsim.judge.outcome import UNKNOWN, crash_of, got_of
 from agentsim.scenario.model import Scenario
 from agentsim.session import Sim
 
 #: A process that has not stopped by itself so many seconds after its deadline is killed.
 GRACE = 2.0
 
+#: What a `--result` function may say.
+RESULTS: tuple[tuple[Got, bool], ...] = (("answer", True), ("none", False))
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The callable, and the folder of its module: what is its own code."""
+    """The callable, and the folder of its module: what is its own code. `result`: says of what it returned whether it is an answer."""
 
     name: str
     call: Callable[[str], Any]
     folder: str
+    result: Callable[[Any], Any] | None = None
 
 
-def load_target(name: str) -> Target:
-    """The target of an audit."""
+def load_target(name: str, result: str | None = None) -> Target:
+    """The target of an audit, and the function that `--result` names."""
     call = load_object(name)
     module = sys.modules[name.partition(":")[0]]
-    return Target(name, call, os.path.dirname(os.path.abspath(module.__file__ or os.getcwd())))
+    folder = os.path.dirname(os.path.abspath(module.__file__ or os.getcwd()))
+    return Target(name, call, folder, None if result is None else load_object(result, "--result"))
 
 
 class _Stop(BaseException):
@@ -147,17 +153,19 @@ class _Run:
     def __init__(self, target: Target, scenario: Scenario, options: Options, failing: bool) -> None:
         self.target, self.options = target, options
         self.watch = Watch(target.folder, fail=failing)
+        self.classifying = False
         settings = Settings(tools=options.tools or None, watch=self.request)
         self.sim = Sim(scenario, settings, options.allow_hosts, True)
 
     def play(self) -> Played:
         """Run it and judge it."""
         got: Got | None = None
-        crash = stopped = ending = None
+        crash = stopped = ending = mistake = None
         with contextlib.suppress(AgentsimError), self.sim:
+            value: Any = UNKNOWN
             self.watch.start()
             try:
-                got = self._classified(call_agent(self.target.call, self.sim.prompt))
+                value = call_agent(self.target.call, self.sim.prompt)
             except _Stop as stop:
                 stopped = str(stop)
             except BaseException as error:
@@ -165,6 +173,10 @@ class _Run:
                 ending = f"{type(error).__name__}: {error}".strip()[:200]
             finally:
                 self.watch.stop()
+            if value is not UNKNOWN:
+                got, mistake = self._classified(value)
+        if mistake is not None:
+            return Played(requests=self.watch.requests, mistake=mistake)
         return self.judged(got, crash, stopped, ending=ending)
 
     def judged(
@@ -187,13 +199,28 @@ class _Run:
         """There are too many requests."""
         raise _Stop(why)
 
-    def _classified(self, value: Any) -> Got | None:
-        if self.options.result is None:
-            return got_of(value)
-        said = load_object(self.options.result, "--result")(value)
+    def _classified(self, value: Any) -> tuple[Got | None, str | None]:
+        """What a returned value is, and what is wrong with the user's function that says so."""
+        if self.target.result is None:
+            return got_of(value), None
+        what = f"--result {self.options.result}"
+        self.classifying = True
+        try:
+            said = self.target.result(value)
+        except BaseException as error:  # an exit, too, is this function's and not the target's
+            text = f"{type(error).__name__}: {error}".strip(": ")
+            return None, f"{what} raised {text} (it was given the {type(value).__name__} that the target returned)"
+        finally:
+            self.classifying = False
+        for word, meant in RESULTS:
+            if said is meant or (isinstance(said, str) and said == word):
+                return word, None
         if said is None:
-            return None
-        return "answer" if said is True or said == "answer" else "none"
+            return None, None
+        return None, (
+            f"{what}: expected True or 'answer', False or 'none', or None where it can't tell; "
+            f"{reprlib.repr(said)} ({type(said).__name__}) came"
+        )
 
 
 class _Child(_Run):
@@ -218,6 +245,10 @@ class _Child(_Run):
         os._exit(0)
 
     def _late(self) -> None:
+        if self.classifying:
+            why = f"--result {self.options.result} did not end within {self.options.deadline:g} seconds"
+            self._write(Played(requests=self.watch.requests, mistake=why))
+            os._exit(0)
         self._write(self.judged(None, None, f"no end after {self.options.deadline:g} seconds", hung=True))
         os._exit(0)
 

@@ -48,11 +48,12 @@ class Played:
         verdicts: of every rule.
         outline: the run, a line for each request and reply; `run`: its events.
         requests: how many there were.
-        offered: the names of the tools that each request offered.
+        offered: the names of the tools that each request offered. `tools`: of all of them, those that run on this side.
         stopped: why it was stopped, or None.
         broke: how the target broke down (crashed, hung), or None.
         trouble: why the scenario could not be played to this target, or None.
         ending: how it ended where it gave no answer (an exception, an exit status), or None.
+        mistake: what the audit's caller got wrong (a `--result` function that fails), or None.
     """
 
     verdicts: Sequence[Verdict] = ()
@@ -64,6 +65,8 @@ class Played:
     broke: str | None = None
     trouble: str | None = None
     ending: str | None = None
+    tools: Sequence[str] = ()
+    mistake: str | None = None
 
     def data(self) -> dict[str, Any]:
         """As JSON values, to go from process to process."""
@@ -77,6 +80,8 @@ class Played:
             "broke": self.broke,
             "trouble": self.trouble,
             "ending": self.ending,
+            "tools": list(self.tools),
+            "mistake": self.mistake,
         }
 
 
@@ -101,6 +106,7 @@ def judged(sim: Sim, case: Case, *, hung: bool = False, ending: str | None = Non
         broke,
         _trouble(sim.errors),
         ending,
+        list(dict.fromkeys(each.name for sent in sim.requests for each in sent.offers or () if not each.server)),
     )
 
 

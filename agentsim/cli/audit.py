@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from agentsim.cli.common import LIMIT, echo_json, html_option, show_lines, write_page
+from agentsim.errors import UsageError
+
+_COMMAND = "agentsim.audit.command"
 
 
 def _progress(stem: str, number: int, count: int) -> None:
@@ -15,8 +20,17 @@ def _progress(stem: str, number: int, count: int) -> None:
         click.echo(f"\r\x1b[K{number}/{count} {stem}", nl=number == count, err=True)
 
 
-@click.command("audit", context_settings={"ignore_unknown_options": False})
-@click.argument("target", nargs=-1, required=True, type=click.UNPROCESSED, metavar="TARGET | -- COMMAND...")
+class _Audit(click.Command):
+    """Keeps what stands behind `--` apart: it is a command, while a word before it names a callable."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        at = args.index("--") if "--" in args else len(args)
+        ctx.meta[_COMMAND] = args[at + 1 :] if at < len(args) else None
+        return super().parse_args(ctx, args[:at])
+
+
+@click.command("audit", cls=_Audit)
+@click.argument("target", nargs=-1, type=click.UNPROCESSED, metavar="TARGET | -- COMMAND...")
 @click.option(
     "--format",
     "format_",
@@ -66,6 +80,7 @@ def command(
     if format_ == "html":
         require()
         html = html or STANDARD_OUTPUT
+    named = _target(target, ctx.meta[_COMMAND])
     chosen(name for name in fail_on if name != "none")
     limit = given["limit"]
     options = Options(
@@ -77,7 +92,6 @@ def command(
         prompt=given["prompt"],
         allow_hosts=given["hosts"],
     )
-    named: Any = target[0] if len(target) == 1 and _is_callable(target[0]) else target
     report = audit(named, rules=given["rules"], options=options, tell=_progress)
     if write_page(html, format_, report.to_html):
         pass
@@ -91,8 +105,39 @@ def command(
         ctx.exit(1)
 
 
+def _target(words: Sequence[str], command_: Sequence[str] | None) -> str | Sequence[str]:
+    """The callable's name, or the command's words.
+
+    Raises:
+        UsageError: neither or both are given, or a word names no callable.
+    """
+    if words and command_ is not None:
+        raise UsageError(
+            f"expected module:callable or `-- COMMAND`, but both came: {' '.join(words)!r} and {' '.join(command_)!r}"
+        )
+    if command_:
+        return command_
+    if command_ is not None:
+        raise UsageError("expected a command behind `--`, but nothing came")
+    if not words:
+        raise UsageError("expected module:callable, as my_package:run_agent, or `-- COMMAND`, but nothing came")
+    if len(words) == 1 and _is_callable(words[0]):
+        return words[0]
+    said = " ".join(words)
+    raise UsageError(f"expected module:callable or `-- COMMAND`, but {said!r} came{_hint(words)}")
+
+
+def _hint(words: Sequence[str]) -> str:
+    """What was meant: a file's module, or a command without `--`."""
+    file, _, name = words[0].partition(":")
+    module = file.removeprefix("./").removesuffix(".py")
+    if len(words) == 1 and all(part.isidentifier() for part in re.split("[./]", module)):
+        return f"; for a callable of the module {module.replace('/', '.')}: {module.replace('/', '.')}:{name or 'NAME'}"
+    return f"; for a command: agentsim audit -- {' '.join(words)}"
+
+
 def _is_callable(word: str) -> bool:
-    """Whether a word names a callable, rather than being a command of one word."""
+    """Whether a word has the form module:callable."""
     module, colon, path = word.partition(":")
     return (
         bool(colon)

@@ -7,14 +7,20 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import re
 import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
-from agentsim.errors import AgentsimError
+from agentsim.errors import AgentsimError, UsageError
 
+_HOST = re.compile(r"(\*\.)?[\w-]+(\.[\w-]+)*")
+#: The host in a URL, or before a port.
+_HOST_IN = re.compile(
+    r"(?:[a-z][a-z0-9+.-]*://)?(?:[^/@]*@)?((?:\*\.)?[\w-]+(?:\.[\w-]+)*)(?:\.?$|[:/?#.])", re.IGNORECASE
+)
 _LOCAL = frozenset({"localhost", "", "0.0.0.0", "::", "testserver"})
 
 
@@ -73,6 +79,36 @@ def is_local(host: str) -> bool:
         return ipaddress.ip_address(host.partition("%")[0].strip("[]")).is_loopback
     except ValueError:
         return False
+
+
+def host_names(hosts: Iterable[str], what: str) -> tuple[str, ...]:
+    """Names of hosts, checked: one that is an address with a scheme, a port or a path would never fit any host.
+
+    Args:
+        hosts: names and IP addresses; `*.example.com` is all below one.
+        what: where they were given, for the message.
+    Raises:
+        UsageError: one is none, or a text came in place of a list.
+    """
+    if isinstance(hosts, str | bytes):
+        raise UsageError(f"{what}: expected a list of host names, as [{hosts!r}], but a single text came")
+    names = tuple(hosts)
+    for name in names:
+        if not isinstance(name, str) or not (_HOST.fullmatch(name) or _is_address(name)):
+            found = _HOST_IN.match(name) if isinstance(name, str) else None
+            hint = f"; did you mean {found[1]!r}?" if found else ""
+            raise UsageError(
+                f"{what}: expected a host name, as api.example.com or *.example.com, but {name!r} came{hint}"
+            )
+    return names
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def allowed(host: str, hosts: Iterable[str]) -> bool:
@@ -146,7 +182,7 @@ def closed_network(
         allow_hosts: names, `*.example.com` for all below one.
         tell: is called with each refusal, since clients swallow what is raised.
     """
-    holder = (frozenset(name.lower() for name in allow_hosts), tell)
+    holder = (frozenset(name.lower() for name in host_names(allow_hosts, "allow_hosts")), tell)
     with _guard.lock:
         _guard.holders.append(holder)
         if len(_guard.holders) == 1:

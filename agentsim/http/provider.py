@@ -280,9 +280,12 @@ class Provider:
 
     def _next(self, asked: ModelRequest, history: tuple[Message, ...], agent: str | None) -> Played:
         offered = None if asked.offers is None else {o.name: o.schema for o in asked.offers if not o.server}
+        withheld: tuple[str, ...] = ()
         if offered and self.settings.tools is not None:
+            withheld = tuple(name for name in offered if name not in self.settings.tools)
             offered = {name: schema for name, schema in offered.items() if name in self.settings.tools}
-        view = RequestView(history, offered, output_tool=self._agents.output_tool(asked), system=asked.system or "")
+        output_tool = self._agents.output_tool(asked)
+        view = RequestView(history, offered, output_tool=output_tool, system=asked.system or "", withheld=withheld)
         played = self.player.next_entry(agent, view)
         if played is None:
             whose = f"agent {agent!r} of scenario" if agent else "scenario"

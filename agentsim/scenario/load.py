@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from agentsim.errors import UsageError, kind
 from agentsim.scenario.document import BROKEN, Node, Report, Unreadable, tree_of
 from agentsim.scenario.model import Scenario
 from agentsim.scenario.spelling import SCENARIO
@@ -21,11 +22,16 @@ def load(path: str | os.PathLike[str]) -> Scenario:
         What it means.
     Raises:
         ScenarioError: with every mistake of the file, each with its line.
+        UsageError: this is no path.
     Example:
         >>> scenario = agentsim.load("scenarios/refund.yaml")
         >>> scenario.name, list(scenario.tools)
         ('refund with a pause', ['lookup_order', 'refund', 'search'])
     """
+    if not isinstance(path, str | os.PathLike):
+        raise UsageError(
+            f"load: expected a file's path, but {kind(path)} came; agentsim.loads takes YAML or JSON text, or a mapping"
+        )
     file = os.fspath(path)
     report = Report(file, os.path.splitext(os.path.basename(file))[0], file)
     text = read_text(path, report)
@@ -81,6 +87,7 @@ def loads(text: str | Mapping[str, Any], name: str = "scenario") -> Scenario:
         What it means.
     Raises:
         ScenarioError: with every mistake, each with its line (a mapping has none, only the place in it).
+        UsageError: this is neither a text nor a mapping.
     Example:
         >>> agentsim.loads("agentsim: 1\\npromt: Hi\\nreplies: [{text: Hello.}]")
         Traceback (most recent call last):
@@ -88,6 +95,10 @@ def loads(text: str | Mapping[str, Any], name: str = "scenario") -> Scenario:
     """
     if isinstance(text, Mapping):
         return from_data(text, name)
+    if not isinstance(text, str):
+        raise UsageError(
+            f"loads: expected YAML or JSON text, or a mapping, but {kind(text)} came; agentsim.load(path) reads a file"
+        )
     report = _report(name)
     return _read(parse(text, report), report)
 
@@ -100,6 +111,23 @@ def from_data(data: Mapping[str, Any], name: str = "scenario") -> Scenario:
     except Unreadable:
         root = Node(BROKEN)
     return _read(root, report)
+
+
+def known(scenario: Any, what: str) -> Scenario:
+    """The scenario that a function was given, if it is one.
+
+    Args:
+        scenario: whatever the caller gave.
+        what: the function's name, for the message.
+    Raises:
+        UsageError: it is none.
+    """
+    if isinstance(scenario, Scenario):
+        return scenario
+    raise UsageError(
+        f"{what}: expected a Scenario, but {kind(scenario)} came; agentsim.load(path) reads a file, "
+        "agentsim.loads(text) a text or a mapping"
+    )
 
 
 def _report(name: str) -> Report:

@@ -213,7 +213,8 @@ class Player:
     def _complaint(self, cursor: _Cursor, entry: Entry, view: RequestView) -> str | None:
         tools = _offered(cursor, view)
         if any(type(extra) is AnyCall for _, extra in entry.extras) and not tools:
-            return f"the reply{_at(entry)} calls a tool of the request's choice ('*'), but the request offers none"
+            why = f"offers {', '.join(view.withheld)}, none of which --tool allows" if view.withheld else "offers none"
+            return f"the reply{_at(entry)} calls a tool of the request's choice ('*'), but the request {why}"
         wrong = check_request(entry.request, view, tools, cursor.last) if entry.request is not None else None
         return None if wrong is None else f"this is not the request that the reply{_at(entry)} is for: {wrong}"
 

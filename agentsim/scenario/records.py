@@ -68,6 +68,12 @@ class Record(Shape):
     apart: tuple[tuple[str, ...], ...] = ()
     rules: tuple[Rule, ...] = ()
 
+    def form(self) -> str:
+        need = (
+            f", of which it needs {'one' if {*self.some} >= {*self.keys} else one_of(self.some)}" if self.some else ""
+        )
+        return f"a mapping with the keys {', '.join(self.keys)}{need}"
+
     def read(self, node: Node, path: Path, report: Report) -> Any:
         if type(node.value) is not dict:
             return self.mismatch(node, path, report)
@@ -132,6 +138,9 @@ class Tagged(Shape):
 
     words: str
     cases: Mapping[str, Record]
+
+    def form(self) -> str:
+        return f"a mapping with the key {one_of(list(self.cases))}"
 
     def read(self, node: Node, path: Path, report: Report) -> Any:
         if type(node.value) is not dict:

@@ -24,9 +24,10 @@ class RequestView:
         offered: the tools in the request, as name -> JSON Schema or as names; None: all that the agent has.
         output_tool: name of the SDK's own output tool, None where it asks for JSON text.
         system: the system prompt.
+        withheld: tools in the request that a reply of the request's choice may not call; they are not in `offered`.
     """
 
-    __slots__ = ("messages", "offered", "output_tool", "system")
+    __slots__ = ("messages", "offered", "output_tool", "system", "withheld")
 
     def __init__(
         self,
@@ -35,11 +36,13 @@ class RequestView:
         *,
         output_tool: str | None = None,
         system: str = "",
+        withheld: Sequence[str] = (),
     ) -> None:
         self.messages = messages
         self.offered = offered
         self.output_tool = output_tool
         self.system = system
+        self.withheld = withheld
 
     @classmethod
     def of(cls, messages: Sequence[Message], offered: Offered | None = None) -> RequestView:

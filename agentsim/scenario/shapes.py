@@ -41,8 +41,16 @@ class Shape:
         """Report that something else was expected."""
         if node.value is not BROKEN:
             kind = KINDS.get(type(node.value), "")
-            report.add(f"expected {self.words}, got {describe(node)}{hint(self, node, kind)}", node.line, path)
+            more = hint(self, node, kind)
+            form = "" if more or kind == "mapping" else self.form()
+            report.add(
+                f"expected {self.words}, got {describe(node)}{more}{form and f'; it is {form}'}", node.line, path
+            )
         return BROKEN
+
+    def form(self) -> str:
+        """How a value that `words` alone don't tell is written: the keys of a mapping; "" where they do."""
+        return ""
 
 
 def describe(node: Node) -> str:
@@ -300,6 +308,9 @@ class Either(Shape):
     words: str
     kinds: Mapping[str, Shape]
 
+    def form(self) -> str:
+        return "" if "{" in self.words else " or ".join(filter(None, (shape.form() for shape in self.kinds.values())))
+
     def read(self, node: Node, path: Path, report: Report) -> Any:
         shape = self.kinds.get(KINDS.get(type(node.value), ""))
         return self.mismatch(node, path, report) if shape is None else shape.read(node, path, report)
@@ -319,6 +330,9 @@ class Made(Shape):
     def words(self) -> str:  # type: ignore[override]
         return self.shape.words
 
+    def form(self) -> str:
+        return self.shape.form()
+
     def read(self, node: Node, path: Path, report: Report) -> Any:
         value = self.shape.read(node, path, report)
         return BROKEN if value is BROKEN else self.make(value, node, path, report)
@@ -337,6 +351,9 @@ class Named(Shape):
     @property
     def words(self) -> str:  # type: ignore[override]
         return self.shape.words
+
+    def form(self) -> str:
+        return self.shape.form()
 
     def read(self, node: Node, path: Path, report: Report) -> Any:
         return self.shape.read(node, path, report)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from agentsim.core.style import Style
-from agentsim.errors import UsageError, nearest
+from agentsim.errors import UsageError, kind, nearest
 
 #: The order in which tables show them; files that are not named here follow by name.
 _ORDER = (
@@ -77,6 +77,8 @@ def find(name: str) -> Style:
     Raises:
         UsageError: there is none; it names the nearest.
     """
+    if not isinstance(name, str):
+        raise UsageError(f"expected a style's name, as 'langchain/create_agent', but {kind(name)} came")
     style = all_styles().get(name)
     if style is not None:
         return style
@@ -98,6 +100,10 @@ def select(names: Iterable[str]) -> list[Style]:
 
     Styles that describe another version or only a documentation (`…@0.58.0`, `…@docs`) are taken when they are named.
     """
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise UsageError(
+            f"styles: expected a list of names, as ['langchain', 'ai-sdk/generateText'], but {kind(names)} came"
+        )
     wanted = list(names)
     if not wanted:
         return [style for style in all_styles().values() if "@" not in style.name]

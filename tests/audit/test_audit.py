@@ -102,7 +102,21 @@ def test_a_missing_server_library_is_told_as_such_and_not_blamed_on_the_command(
         (["tests.zoo.careful:nobody"], "has no 'nobody'"),
         (["tests.zoo.careful:CAREFUL"], "can't be called"),
         (["tests.zoo.careful:claude", "--rule", "pause_is_resumed"], "did you mean 'pause_is_resumed_unchanged'?"),
+        (["tests.zoo.careful:claude", "--rule", "x"], "there is no rule 'x'; there are every_call_is_answered, "),
         (["--", "no-such-command-anywhere"], "can't be run"),
+        ([], "expected module:callable, as my_package:run_agent, or `-- COMMAND`, but nothing came"),
+        (["--"], "expected a command behind `--`, but nothing came"),
+        (
+            ["bot"],
+            "expected module:callable or `-- COMMAND`, but 'bot' came; for a callable of the module bot: bot:NAME",
+        ),
+        (["bot.py"], "but 'bot.py' came; for a callable of the module bot: bot:NAME"),
+        (["./bot:ask"], "but './bot:ask' came; for a callable of the module bot: bot:ask"),
+        (["python", "bot.py"], "but 'python bot.py' came; for a command: agentsim audit -- python bot.py"),
+        (["bot:ask", "--", "python", "bot.py"], "but both came: 'bot:ask' and 'python bot.py'"),
+        (["--result", "bot:kind", "--", "python", "bot.py"], "the target is a command"),
+        (["bot:ask", "--allow-host", "http://x/y"], "--allow-host: expected a host name, as api.example.com or"),
+        (["bot:ask", "--allow-host", "example.com:443"], "but 'example.com:443' came; did you mean 'example.com'?"),
         (
             ["--rule", "refusal_is_no_answer", "--", sys.executable, "-c", "print('hello')"],
             "sent no request to a model",
@@ -211,11 +225,70 @@ def test_a_command_is_judged_by_its_output_and_exit_status(tmp_path):
     }
 
 
-def test_tools_can_be_restricted():
-    options = ("--rule", "every_call_is_answered", "--tool", "other", "--format", "json")
-    data = json.loads(agentsim("tests.zoo.careful:claude", *options).stdout)
-    assert {row["result"] for row in data["rules"]} == {"not_applicable"}
-    assert "the request offers none" in data["rules"][0]["detail"]
+THREE_TOOLS = """
+import anthropic
+
+client = anthropic.Anthropic(api_key="k")
+EMPTY = {"type": "object", "properties": {}}
+
+def ask(prompt):
+    offered, messages = ["book", "delete", "lookup"], [{"role": "user", "content": prompt}]
+    while True:
+        reply = client.messages.create(model="m", max_tokens=9, messages=messages,
+                                       tools=[{"name": name, "input_schema": EMPTY} for name in offered])
+        calls = [block for block in reply.content if block.type == "tool_use"]
+        if not calls or reply.stop_reason != "tool_use":
+            return "".join(block.text for block in reply.content if block.type == "text")
+        with open("called.txt", "a") as file:
+            file.write("".join(call.name + " " for call in calls))
+        messages.append({"role": "assistant", "content": reply.content})
+        messages.append({"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": call.id, "content": "done"} for call in calls]})
+
+def one_after_the_other(prompt):
+    for offered in ("delete", "book"):
+        try:
+            client.messages.create(model="m", max_tokens=9, messages=[{"role": "user", "content": prompt}],
+                                   tools=[{"name": offered, "input_schema": EMPTY}])
+        except anthropic.BadRequestError:
+            pass
+"""
+
+
+@pytest.fixture(scope="module")
+def three_tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an agent that offers three tools."""
+    path = tmp_path_factory.mktemp("three_tools")
+    (path / "shop.py").write_text(THREE_TOOLS, "utf-8")
+    return path
+
+
+def test_tools_can_be_restricted(three_tools):
+    done = agentsim("shop:ask", "--rule", "one_run_for_each_call", "--tool", "lookup", cwd=three_tools)
+    assert done.returncode == 0, done.stderr
+    assert set((three_tools / "called.txt").read_text().split()) == {"lookup"}
+
+
+@pytest.mark.parametrize("tool", ["lokup", "foo"])
+def test_a_tool_that_the_target_does_not_offer_is_bad_usage_and_not_a_passed_audit(three_tools, tool):
+    done = agentsim("shop:ask", "--rule", "every_call_is_answered", "--tool", "book", "--tool", tool, cwd=three_tools)
+    assert (done.returncode, done.stdout) == (2, "")
+    hint = "; did you mean 'lookup'?" if tool == "lokup" else ""
+    assert f"--tool {tool}: the target offers no such tool; it offers book, delete, lookup{hint}\n" in done.stderr
+
+
+def test_a_tool_of_an_agent_that_offers_none_is_bad_usage(tmp_path):
+    (tmp_path / "toolless.py").write_text(TALKS, "utf-8")
+    done = agentsim("toolless:talks", "--rule", "stop_sequence_is_an_answer", "--tool", "foo", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--tool foo: the target offers no such tool; none of its requests offers any" in done.stderr
+
+
+def test_where_a_request_offers_only_other_tools_the_reason_says_so(three_tools):
+    options = ("--rule", "every_call_is_answered", "--tool", "book", "--format", "json")
+    data = json.loads(agentsim("shop:one_after_the_other", *options, cwd=three_tools).stdout)
+    details = {row["detail"] for row in data["rules"] if row["result"] == "not_applicable"}
+    assert any("the request offers delete, none of which --tool allows" in detail for detail in details), details
 
 
 def test_an_object_is_classified_by_the_users_function(tmp_path):
@@ -227,6 +300,60 @@ def test_an_object_is_classified_by_the_users_function(tmp_path):
     told = json.loads(agentsim("wrapped_agent:run", *rule, "--result", "wrapped_agent:kind", cwd=tmp_path).stdout)
     assert [row["result"] for row in plain["rules"]] == ["not_applicable"]
     assert [row["result"] for row in told["rules"]] == ["passed"]
+
+
+CLASSIFIES = """
+from tests.zoo.careful import claude
+
+def run(prompt):
+    return {"text": claude(prompt)}
+
+def raises(value):
+    return value["txt"]
+
+def leaves(value):
+    raise SystemExit(0)
+
+def says_a_text(value):
+    return value["text"]
+
+async def is_async(value):
+    return True
+
+def hangs(value):
+    import time
+    time.sleep(600)
+
+word = "answer"
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("nowhere:kind", "--result 'nowhere:kind': No module named 'nowhere'"),
+        ("foo", "--result: expected module:callable, but 'foo' came"),
+        ("classifying_agent:nobody", "--result 'classifying_agent:nobody': classifying_agent has no 'nobody'"),
+        ("classifying_agent:word", "--result 'classifying_agent:word' is a str and can't be called"),
+        ("classifying_agent:raises", "--result classifying_agent:raises raised KeyError: 'txt' (it was given the dict"),
+        ("classifying_agent:leaves", "--result classifying_agent:leaves raised SystemExit: 0"),
+        ("classifying_agent:says_a_text", "expected True or 'answer', False or 'none', or None where it can't tell; '"),
+        ("classifying_agent:is_async", "expected True or 'answer', False or 'none', or None"),
+        ("classifying_agent:hangs", "--result classifying_agent:hangs did not end within 1 seconds"),
+    ],
+)
+def test_what_is_wrong_with_a_result_function_is_bad_usage_and_no_verdict(tmp_path, name, message):
+    (tmp_path / "classifying_agent.py").write_text(CLASSIFIES, "utf-8")
+    options = ("--rule", "stop_sequence_is_an_answer", "--deadline", "1", "--result", name)
+    done = agentsim("classifying_agent:run", *options, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
+def test_a_missing_result_function_is_told_before_anything_is_played(three_tools):
+    (three_tools / "called.txt").unlink(missing_ok=True)
+    assert agentsim("shop:ask", "--result", "nowhere:kind", cwd=three_tools).returncode == 2
+    assert not (three_tools / "called.txt").exists()
 
 
 TALKS = """

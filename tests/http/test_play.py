@@ -374,6 +374,17 @@ def test_allowed_hosts_are_let_through() -> None:
         assert sim.errors == []
 
 
+@pytest.mark.parametrize("hosts", [["http://x/y"], ["example.com:443"], ["*"], [""], [5], "example.com"])
+def test_an_allowed_host_is_a_host_name_in_a_list(hosts: Any) -> None:
+    with pytest.raises(UsageError, match=r"allow_hosts: expected a .*host name.* came"):
+        play(script("one"), allow_hosts=hosts)
+
+
+@pytest.mark.parametrize("host", ["example.com", "*.example.com", "my_host", "10.0.0.1", "::1", "bücher.example"])
+def test_names_patterns_and_addresses_are_hosts(host: str) -> None:
+    assert play(script("one"), allow_hosts=[host]).allow_hosts == (host,)
+
+
 # --- subprocesses ----------------------------------------------------------------------------------------------------
 
 

@@ -24,6 +24,9 @@ TITLES = {
     "expect": "What `expect` may say",
 }
 
+#: A mapping with more keys is shown without what they take.
+MOST_KEYS = 8
+
 Json = Mapping[str, Any]
 
 
@@ -54,26 +57,35 @@ def _keys(schema: Json) -> str:
     return table(("key", "value", "what it is"), rows)
 
 
+def _keys_in_brief(properties: Json) -> str:
+    """The keys of a mapping that has no table of its own, each with what it takes, unless they are many."""
+    if len(properties) > MOST_KEYS:
+        return "{" + ", ".join(properties) + "}"
+    return "{" + ", ".join(f"{name}: {type_of(value)}" for name, value in properties.items()) + "}"
+
+
 def type_of(schema: Any) -> str:
     """A schema in words."""
     if not isinstance(schema, Mapping):
-        return "anything"
+        return "any JSON value"
     if "$ref" in schema:
         name = str(schema["$ref"]).rsplit("/", 1)[-1]
         return TITLES.get(name, name).lower()
     for key in ("anyOf", "oneOf"):
-        if key in schema:
+        if key in schema and "properties" not in schema:  # of a mapping they say which keys it needs
             return " or ".join(dict.fromkeys(type_of(each) for each in schema[key]))
     if "const" in schema:
         return f"`{json.dumps(schema['const'])}`"
     if "enum" in schema:
         return ", ".join(f"`{word}`" for word in schema["enum"])
-    kind = schema.get("type", "anything")
+    if not schema.get("type"):
+        return "any JSON value"
+    kind = schema["type"]
     if kind == "array":
         return f"list of: {type_of(schema.get('items'))}"
     if kind == "object":
         if schema.get("properties"):
-            return "{" + ", ".join(schema["properties"]) + "}"
+            return _keys_in_brief(schema["properties"])
         return f"name → {type_of(schema['additionalProperties'])}" if schema.get("additionalProperties") else "mapping"
     words = {
         "string": "text",

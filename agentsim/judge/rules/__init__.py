@@ -108,7 +108,7 @@ def chosen(names: Iterable[str] = ()) -> list[Rule]:
     names = list(names)
     for name in names:
         if name not in rules:
-            near = nearest(name, rules)
+            near = nearest(str(name), rules)
             hint = f"; did you mean {near!r}?" if near else f"; there are {', '.join(rules)}"
             raise UsageError(f"there is no rule {name!r}{hint}")
     return [each for name, each in rules.items() if not names or name in names]
