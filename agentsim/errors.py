@@ -21,6 +21,8 @@ from typing import Any
 
 #: How much alike (0 to 1) two words have to be for the one to be suggested in place of the other, in every message.
 CLOSE = 0.75
+#: The same for words with one beginning of three letters: `retry` is near to `retries`, `missing` not to `bin`.
+KIN = 0.55
 #: So much of a word is compared: the time grows with its square, and nothing longer is a misspelling of anything.
 LONGEST_WORD = 60
 
@@ -68,7 +70,9 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     word = _plain(word[:LONGEST_WORD])
     near = get_close_matches(word, list(plain), 1, CLOSE)
     longer = [each for each in plain if len(word) > 2 and (each.startswith(word) or each.endswith(word))]
-    return plain[(near or longer)[0]] if near or longer else None
+    kin = get_close_matches(word, [each for each in plain if each[:3] == word[:3]], 1, KIN)
+    found = near or longer or kin
+    return plain[found[0]] if found else None
 
 
 def _plain(word: str) -> str:

@@ -19,7 +19,7 @@ def test_fine():
 def told(pytester: pytest.Pytester, test: str, *options: str) -> str:
     """What pytest prints of a module with one test that is wrong and one that is fine."""
     pytester.makepyfile(test_mistake=MODULE + test)
-    result = pytester.runpytest_inprocess("-p", "no:randomly", *options)
+    result = pytester.runpytest_inprocess("-p", "no:randomly", "-p", "no:asyncio", *options)
     counts = result.parseoutcomes()
     assert counts.pop("passed") == 1
     assert counts in ({"errors": 1}, {"failed": 1}), counts

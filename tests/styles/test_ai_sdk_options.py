@@ -312,7 +312,7 @@ def test_functions_take_their_time():
         ({"prepareStep": {"scripted": [{"toolchoice": "auto"}]}}, "did you mean 'toolChoice'?"),
         ({"prepareStep": {"scripted": [{"messages": [{"role": "tool", "content": "x"}]}]}}, "unknown value 'tool'"),
         ({"toolChoice": "any"}, "toolChoice: unknown value 'any'"),
-        ({"toolApproval": {"lookup": "denyed"}}, "toolApproval.lookup: unknown value 'denyed'; did you mean 'denied'?"),
+        ({"toolApproval": {"lookup": "deny"}}, "toolApproval.lookup: unknown value 'deny'; did you mean 'denied'?"),
         ({"toolCallConcurrency": 0}, "toolCallConcurrency: expected a whole number, at least 1, but 0 came"),
         ({"maxRetries": -1}, "maxRetries: expected a whole number, at least 0, but -1 came"),
         ({"timeout": {"total": 3}}, "timeout: unknown option 'total'; did you mean 'totalMs'?"),
