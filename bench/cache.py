@@ -80,7 +80,8 @@ def _run(command: list[str], folder: Path) -> None:
 
 
 def _digest(manifest: Path) -> str:
-    return hashlib.sha256(manifest.read_bytes() + sys.version.encode()).hexdigest()
+    # The place belongs to it: the scripts of an environment name its interpreter, and do not survive a move.
+    return hashlib.sha256(manifest.read_bytes() + sys.version.encode() + os.fsencode(ROOT)).hexdigest()
 
 
 def _is_made(folder: Path, manifest: Path) -> bool:
