@@ -63,9 +63,7 @@ class History:
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        given = answered_only(run.history)
-        if len(given) < len(run.history) or any(new is not old for new, old in zip(given, run.history, strict=False)):
-            run.rewrite(0, given)
+        run.rewrite(0, answered_only(run.history))
         self.base = len(run.history)
         self._closed: list[Message] = []
         self._behind: list[Message] = []
@@ -223,9 +221,7 @@ def answered_only(history: Sequence[Message]) -> list[Message]:
     for message, behind in zip(history, [*history[1:], None], strict=True):
         done = {part.call_id for part in (behind.content if behind else ()) if isinstance(part, ToolResult)}
         parts = tuple(part for part in message.content if not isinstance(part, ToolCall) or part.id in done)
-        if len(parts) == len(message.content):
-            kept.append(message)
-        elif parts:
+        if parts:
             kept.append(Message(message.role, parts))
     return kept
 
