@@ -51,6 +51,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.fixture(scope="module")
+def expect() -> Any:
+    """Playwright's own assertions: what a page does after a key or a click it may do a moment later, so they wait for it."""
+    from playwright.sync_api import expect
+
+    return expect
+
+
 @pytest.fixture
 def show(browser: Browser, folder: Path) -> Iterator[Any]:
     """Opens a page; at the end nothing may have been asked of a network, and nothing may have gone wrong on it."""
@@ -95,11 +103,12 @@ def test_nothing_sticks_out_of_the_page(show, name, width, javascript):
     assert wide <= visible
 
 
-def test_the_first_tab_stop_skips_to_the_content(show):
+def test_the_first_tab_stop_skips_to_the_content(show, expect):
     page = show("comparison")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
     page.keyboard.press("Enter")
+    page.wait_for_url("**#main")
     page.keyboard.press("Tab")
     assert page.evaluate("document.getElementById('main').contains(document.activeElement)")
 
@@ -118,44 +127,45 @@ def test_tab_stops_come_in_the_order_of_the_page(show):
     assert tops == sorted(tops)
 
 
-def test_a_table_is_sorted_with_the_keyboard_and_says_so(show):
+def test_a_table_is_sorted_with_the_keyboard_and_says_so(show, expect):
     page = show("comparison")
     before = page.eval_on_selector_all("#s1 tbody th", "all => all.map(e => e.textContent)")
     head = page.locator("#s1 thead th").filter(has_text="calls").first
     head.locator("button").press("Enter")
-    assert head.get_attribute("aria-sort") == "ascending"
+    expect(head).to_have_attribute("aria-sort", "ascending")
     calls = page.eval_on_selector_all("#s1 tbody tr td:nth-child(6)", "all => all.map(e => Number(e.textContent))")
     assert calls == sorted(calls)
     head.locator("button").press("Enter")
-    assert head.get_attribute("aria-sort") == "descending"
+    expect(head).to_have_attribute("aria-sort", "descending")
     assert sorted(before) == sorted(page.eval_on_selector_all("#s1 tbody th", "all => all.map(e => e.textContent)"))
 
 
-def test_a_table_shows_the_rows_that_are_looked_for_and_says_how_many(show):
+def test_a_table_shows_the_rows_that_are_looked_for_and_says_how_many(show, expect):
     page = show("comparison")
     # Other versions and settings of a style are shown where they are asked for.
     rows = sum("@" not in name for name in all_styles())
     field = page.get_by_label("Show rows that contain").first
     field.fill("mastra")
-    assert page.locator("#s1 tbody tr:visible").count() == 2
-    assert page.locator("[role=status]").first.text_content() == f"2 of {rows} rows"
+    shown = page.locator("#s1 tbody tr:visible")
+    expect(shown).to_have_count(2)
+    expect(page.locator("[role=status]").first).to_have_text(f"2 of {rows} rows")
     field.fill("")
-    assert page.locator("#s1 tbody tr:visible").count() == rows
+    expect(shown).to_have_count(rows)
 
 
-def test_without_javascript_nothing_is_missing_but_sorting(show):
+def test_without_javascript_nothing_is_missing_but_sorting(show, expect):
     page = show("comparison", javascript=False)
     assert page.locator("table tbody tr").count() > len(all_styles())
     assert page.locator("button").count() == 0
     page.locator("details.course summary").first.click()
-    assert page.locator("details.course .timeline").first.is_visible()
+    expect(page.locator("details.course .timeline").first).to_be_visible()
 
 
-def test_a_link_to_what_is_folded_opens_it(show):
+def test_a_link_to_what_is_folded_opens_it(show, expect):
     page = show("comparison")
     page.locator("#s1 tbody tr a").first.click()
-    assert page.locator("details.course[open]").count() == 1
-    assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
+    expect(page.locator("details.course[open]")).to_have_count(1)
+    expect(page.locator("details.course[open] > summary")).to_be_focused()
 
 
 def test_the_colours_follow_the_reader(show):
@@ -164,12 +174,12 @@ def test_the_colours_follow_the_reader(show):
     assert show("run", scheme="dark").evaluate(ground) == "rgb(20, 22, 27)"
 
 
-def test_on_paper_everything_is_open_and_dark_on_light(show):
+def test_on_paper_everything_is_open_and_dark_on_light(show, expect):
     page = show("comparison", scheme="dark")
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.locator("details.course .timeline").first.bounding_box()["height"] > 50
-    assert not page.locator(".tools").first.is_visible()
+    expect(page.locator(".tools").first).to_be_hidden()
 
 
 def test_on_paper_nothing_is_cut_off(show):
