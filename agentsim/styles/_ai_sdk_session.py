@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -30,7 +30,7 @@ class Session:
         agent_loop: of an agent that is a tool.
         strict: tools are checked as WorkflowAgent does.
         steps: the finished ones; `text`, `finish`: the last one's.
-        waiting: calls that somebody is asked to approve.
+        waiting: calls that somebody is asked to approve; `meant`: by id, those that run when they say yes.
         said: the messages that the caller gets back and keeps; `base` is what the caller had before.
         error: type and message of the first error that a stream emitted while it went on.
         choice: the tool choice of the next request.
@@ -43,6 +43,7 @@ class Session:
         self.steps: list[Step] = []
         self.text, self.finish = "", "other"
         self.waiting: list[Call] = []
+        self.meant: dict[str, Call] = {}
         self.said: list[Message] = []
         self.base = list(run.history)
         self.error: tuple[str, str] | None = None
@@ -209,8 +210,19 @@ class Session:
             runs = tuple(sorted(runs, key=lambda run: not run.raised))
         return [wire.output(self.run.wire, run) for run in runs]
 
-    def resume(self, waiting: Sequence[Call], answers: Sequence[Decision], *, one_by_one: bool = False) -> Steps:
-        """What the person said: approved calls run before any request and are no step, denied ones get a result."""
+    def resume(
+        self,
+        waiting: Sequence[Call],
+        answers: Sequence[Decision],
+        meant: Mapping[str, Call] | None = None,
+        *,
+        one_by_one: bool = False,
+    ) -> Steps:
+        """What the person said: approved calls run before any request and are no step, denied ones get a result.
+
+        Args:
+            meant: the call that the history holds under an id, which is what runs.
+        """
         left = list(waiting)
         approved, refused = list[Call](), list[ToolResult]()
         for answer in answers:
@@ -222,7 +234,8 @@ class Session:
                 approved.append(call)
             else:
                 refused.append(wire.denied(call.id, answer.message))
-        results = yield from self.use([call for call in waiting if call in approved], one_by_one=one_by_one)
+        to_run = [(meant or {}).get(call.id, call) for call in waiting if call in approved]
+        results = yield from self.use(to_run, one_by_one=one_by_one)
         self.say(None, [*results, *refused])
 
     # -- after a step ---------------------------------------------------------------------------------------------

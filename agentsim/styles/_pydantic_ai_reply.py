@@ -104,8 +104,9 @@ def call_model(
 
 def joined(parts: Sequence[Seen]) -> Response:
     """The replies of a turn as one response."""
-    blocks = [block for seen in parts for block in held(seen)]
-    calls = [call for seen in parts for call in seen.calls]
+    kept = [seen for seen in parts if not filtered(seen)]
+    blocks = [block for seen in kept for block in held(seen)]
+    calls = [call for seen in kept for call in seen.calls]
     usages = [seen.reply.usage or Usage() for seen in parts]
     usage = Usage(
         sum(one.input_tokens + one.cache_read_input_tokens + one.cache_creation_input_tokens for one in usages),
@@ -113,6 +114,11 @@ def joined(parts: Sequence[Seen]) -> Response:
     )
     text = "".join(block.text for block in blocks if isinstance(block, Text))
     return Response(tuple(blocks), text, tuple(calls), finish_of(parts[-1]), usage)
+
+
+def filtered(seen: Seen) -> bool:
+    """Whether nothing of it is left: beside a refusal, the texts and calls of an OpenAI reply that came in one piece are dropped."""
+    return seen.wire != ANTHROPIC and not seen.streamed and bool(seen.refusal)
 
 
 def held(seen: Seen) -> list[Block]:

@@ -99,7 +99,9 @@ def attempt(run: Run, content: Content, together: bool) -> Generator[Action, Eve
     while True:
         seen, calls, whole = yield from ask(run)
         content.add(text_of(seen, whole))
-        run.history.append(written(run, seen, calls))
+        message = written(run, seen, calls)
+        if message.content or run.wire != ANTHROPIC:  # Claude's package leaves out a message without content
+            run.history.append(message)
         if not calls:
             return run.returned(content.text, COMPLETED, dropped=True)
         content.add("" if not run.streamed else None)

@@ -25,7 +25,7 @@ A stream that breaks off is a step with what had arrived: an error event makes a
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -63,13 +63,13 @@ def loop(run: Run) -> Generator[Action, Event, Outcome]:
     outcome = yield from steps(session)
     while True:
         session.keep(outcome)
-        waiting = session.waiting
+        waiting, meant = session.waiting, session.meant
         answers = run.next_answers([call.seen for call in waiting]) if waiting else None
         if answers is None or (answers and all(answer.kind == "edit" for answer in answers)):
             return outcome  # nobody answers, or with other arguments, which can't be said here
         run.total, run.count = run.total + run.count, 0
         session = Session(run, loop)
-        yield from session.resume(waiting, answers)
+        yield from session.resume(waiting, answers, meant)
         outcome = yield from steps(session)
 
 
@@ -117,7 +117,7 @@ def steps(session: Session) -> Generator[Action, Event, Outcome]:
             return run.threw("Error", f"Tool call {lost} not found.", "bad_call")
         session.took(seen, calls)
         session.note_pending(seen)
-        session.say(assistant(seen, resent(calls, run.streamed)), in_call_order(calls, results))
+        session.say(assistant(seen, calls if run.streamed else resent(calls)), in_call_order(calls, results))
         yield from session.step_ended()
         if len(results) != len(calls) or not (calls or session.pending):
             return end(session, seen, finish, why(session, calls, results, finish, broken), len(results) < len(calls))
@@ -131,22 +131,33 @@ def steps(session: Session) -> Generator[Action, Event, Outcome]:
 
 def outputs(session: Session, calls: list[Call], finish: str) -> Generator[Action, Event, list[ToolResult]]:
     """An output for every call that gets one; approvals are asked for whatever the finish reason."""
+    streamed, held = session.run.streamed, set[str]()
     valid = [call for call in calls if call.error is None]
     needs = {id(call): session.approval(call) for call in valid}
-    session.waiting = [call for call in valid if needs[id(call)] == "user-approval"]
+    asked = [call for call in valid if needs[id(call)] == "user-approval"]
+    refused = [call for call in valid if needs[id(call)] == "denied"]
+    if not streamed:  # what is asked and refused is kept by the call's id there, so all calls of that id share it
+        held = {call.id for call in (*asked, *refused)}
+        asked, refused = one_of_each_id(asked), one_of_each_id(refused)
+    session.waiting = asked
+    session.meant = {call.id: call for call in (calls if streamed else resent(calls))}
     results = [error_output(session.run.wire, call.id, call.error) for call in calls if call.error is not None]
-    results += [denied(call.id) for call in valid if needs[id(call)] == "denied"]
+    results += [denied(call.id) for call in refused]
     if finish in RUNS_TOOLS:
-        results += yield from session.use([c for c in valid if needs[id(c)] is None and not session.is_client(c)])
+        free = [call for call in valid if needs[id(call)] is None and call.id not in held]
+        results += yield from session.use([call for call in free if not session.is_client(call)])
     return results
 
 
-def resent(calls: list[Call], streamed: bool) -> list[Call]:
-    """The calls as they are sent back: without streaming, calls that share an id are all the first one."""
-    if streamed:
-        return calls
+def resent(calls: Sequence[Call]) -> list[Call]:
+    """The calls as they are sent back without streaming: those that share an id are all the first one."""
     first: dict[str, Call] = {}
     return [first.setdefault(call.id, call) for call in calls]
+
+
+def one_of_each_id(calls: Sequence[Call]) -> list[Call]:
+    """The calls, the last one for each id."""
+    return list({call.id: call for call in calls}.values())
 
 
 def stop(session: Session) -> Generator[Action, Event, str | None]:
@@ -205,6 +216,8 @@ def choice_violated(session: Session, seen: Seen) -> Outcome:
     if not session.run.streamed:
         return session.run.threw("AI_ToolChoiceViolationError", text)
     session.took(seen, ())
+    if not session.strict:
+        session.say(assistant(seen, ()), ())  # the caller of a stream gets the reply all the same
     name, count = "AI_ToolChoiceViolationError", int(session.run.count)
     return session.run.threw(name, text, finish="error", text=session.text, reported=count)
 

@@ -63,13 +63,13 @@ def loop(run: Run) -> Generator[Action, Event, Outcome]:
     outcome = yield from steps(session)
     while True:
         session.keep(outcome)
-        waiting = session.waiting
+        waiting, meant = session.waiting, session.meant
         answers = run.next_answers([call.seen for call in waiting]) if waiting else None
         if answers is None or (answers and all(answer.kind == "edit" for answer in answers)):
             return outcome
         run.total, run.count = run.total + run.count, 0
         session = Session(run, agent_loop, strict=True)
-        yield from session.resume(waiting, answers, one_by_one=True)
+        yield from session.resume(waiting, answers, meant, one_by_one=True)
         outcome = yield from steps(session)
 
 
@@ -103,6 +103,7 @@ def steps(session: Session) -> Generator[Action, Event, Outcome]:
         if finish not in RUNS_TOOLS:
             return end(session, finish, None, dropped=bool(calls), bad=any(call.error is not None for call in calls))
         session.waiting = [c for c in calls if c.error is None and session.approval(c) is not None]
+        session.meant = {call.id: call for call in calls}
         paused = [c for c in calls if c.error is None and (session.is_client(c) or c in session.waiting)]
         runs = yield from session.use([c for c in calls if c.error is None and c not in paused])
         results = answers_of(session, calls, runs) if not paused else [*runs, *invalid_results(session, calls)]

@@ -116,7 +116,7 @@ function approvals(one, content, resume) {
 function scripted(decisions, content) {
   if (decisions === undefined) return null;
   return decisions.flatMap(({ approve, reject, message }) => {
-    const asked = content.find(({ type, toolCall }) => type === "tool-approval-request" && toolCall.toolCallId === (approve ?? reject));
+    const asked = content.find(({ type, toolCall, isAutomatic }) => type === "tool-approval-request" && !isAutomatic && toolCall.toolCallId === (approve ?? reject));
     if (asked === undefined) return [];
     const { approvalId } = asked;
     return [{ type: "tool-approval-response", approvalId, approved: approve !== undefined, ...(message && { reason: message }) }];
