@@ -300,10 +300,11 @@ class Sim:
             refused=[(each.rule, each.message) for each in self.refused_requests],
         )
         if len(sent) == len(case.exchanges):
-            numbered = enumerate(sent, 1)
+            numbered = list(enumerate(sent, 1))
             case.resent = frozenset(
                 n for n, each in numbered if each.headers.get("x-stainless-retry-count", "0") != "0"
             )
+            case.whole = frozenset(n for n, each in numbered if not _streams(each))
         return case
 
     # --- the session itself ------------------------------------------------------------------------------------
@@ -415,3 +416,9 @@ def is_last_word(entry: Entry) -> bool:
 def _refusals(refused: Sequence[RefusedRequest]) -> str:
     lines = [f"request {each.request} was refused ({each.rule}): {each.message}" for each in refused]
     return "\n".join(lines)
+
+
+def _streams(request: SentRequest) -> bool:
+    """Whether a request asks for a stream in its body."""
+    body = request.body
+    return isinstance(body, dict) and body.get("stream") is True

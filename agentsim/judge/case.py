@@ -25,7 +25,7 @@ from agentsim.core.events import (
     ToolsRan,
 )
 from agentsim.core.messages import Message, Reply, ToolCall, ToolResult
-from agentsim.core.wires import parse
+from agentsim.core.wires import ANTHROPIC, parse
 
 #: What a caller got: an answer, no answer (an exception, None, nothing), or a crash of the code under test.
 Got = Literal["answer", "none", "crash"]
@@ -37,7 +37,8 @@ ERROR_WORDS = re.compile(
     r"error|fail|invalid|unknown|exception|traceback|\bcut\b|truncat|incomplete|exceed|could ?n.t|could not|cannot|can.t|"
     r"unable|missing|refus|denied|reject|not (?:run|ran|executed?|found|available|valid|allowed|a tool|offered|parse)|"
     r"n.t (?:run|ran|executed?|exist|parse|fit)|no (?:such )?tool|no such|does not|did not|abort|cancel|skipped|unsupported|"
-    r"malformed|bad |wrong|unexpected|required|must |again|retry|resend|too long|unreadable|not json|no json",
+    r"malformed|bad |wrong|unexpected|required|must |again|retry|resend|too long|unreadable|not json|no json|"
+    r"[\"'](?:ok|success|succeeded)[\"']\s*:\s*false",
     re.IGNORECASE,
 )
 
@@ -138,6 +139,7 @@ class Case:
         executions: (requests sent before it, tool) for each execution that was watched; None: nobody watched.
         failing: tools that were made to fail.
         resent: numbers of the requests that the SDK's client sent again by itself.
+        whole: numbers of the requests whose replies were not streamed.
         refused: (rule, the provider's words) of requests that were refused.
     """
 
@@ -153,6 +155,7 @@ class Case:
     executions: Sequence[tuple[int, str]] | None = None
     failing: frozenset[str] = frozenset()
     resent: frozenset[int] = frozenset()
+    whole: frozenset[int] = frozenset()
     refused: Sequence[tuple[str, str]] = ()
 
     def __post_init__(self) -> None:
@@ -202,6 +205,13 @@ class Case:
         if broken or not isinstance(value, dict) or not isinstance(schema, Mapping):
             return False
         return unfit(schema, value)
+
+    def reads_empty(self, exchange: Exchange, call: ToolCall) -> bool:
+        """Whether a call's unreadable arguments reach the client as {}, as in Claude's replies that come whole, and that fits."""
+        if self.wire != ANTHROPIC or exchange.number not in self.whole or not parse(call.arguments)[1]:
+            return False
+        schema = self.schemas.get(call.name)
+        return not (isinstance(schema, Mapping) and unfit(schema, {}))
 
     def is_plain(self, exchange: Exchange, call: ToolCall) -> bool:
         """Whether nothing is odd about a call: its tool should have run."""
