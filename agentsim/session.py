@@ -305,6 +305,8 @@ class Sim:
                 n for n, each in numbered if each.headers.get("x-stainless-retry-count", "0") != "0"
             )
             case.whole = frozenset(n for n, each in numbered if not _streams(each))
+            case.helped = frozenset(n for n, each in numbered if _is_helped(each))
+            case.led = frozenset(_led(sent))
         return case
 
     # --- the session itself ------------------------------------------------------------------------------------
@@ -418,7 +420,22 @@ def _refusals(refused: Sequence[RefusedRequest]) -> str:
     return "\n".join(lines)
 
 
+def _is_helped(request: SentRequest) -> bool:
+    """Whether the stream helper of one of Anthropic's SDKs may collect the reply: in Python it says so, in TypeScript it does not."""
+    return "x-stainless-stream-helper" in request.headers or request.headers.get("x-stainless-lang") == "js"
+
+
 def _streams(request: SentRequest) -> bool:
     """Whether a request asks for a stream in its body."""
     body = request.body
     return isinstance(body, dict) and body.get("stream") is True
+
+
+def _led(sent: Sequence[SentRequest]) -> Iterator[int]:
+    """Numbers of the requests that a system prompt leads: their own, or one that the stored history holds as a message."""
+    stored = False
+    for number, each in enumerate(sent, 1):
+        continues = isinstance(each.body, dict) and bool(each.body.get("previous_response_id"))
+        if each.system or (continues and stored):
+            yield number
+        stored = (continues and stored) or bool(each.system and not each.body.get("instructions"))

@@ -117,17 +117,12 @@ def _single(name: str, value: Any, own: Own) -> Found:
     elif type(value) in (list, tuple):
         values = list(value)
     elif own.thing(value):
-        values = [*_held(value).values(), _called(value)]
+        values = [*_held(value).values(), vars(type(value)).get("__call__")]
     else:
         values = [value]
     found = {id(made): made for each in values if (made := _function(each)) is not None and own.code(made.__code__)}
     if len(found) == 1:
         yield from ((name, made) for made in found.values())
-
-
-def _called(value: Any) -> Any:
-    """What calling an object of the agent's own runs."""
-    return getattr(type(value), "__call__", None)
 
 
 def _function(value: Any) -> FunctionType | None:

@@ -41,6 +41,7 @@ class SentRequest:
         offers: the tools themselves.
         agent: whose script answered; None is the main one's.
         reply, fault: what it got; both None where it was refused.
+        system: the system prompt in it; None where there is none.
     """
 
     number: int
@@ -55,6 +56,7 @@ class SentRequest:
     agent: str | None = None
     reply: Reply | None = None
     fault: Fault | None = None
+    system: str | None = None
     _read: list[Any] = field(default_factory=list, init=False, compare=False, repr=False)
 
     @property

@@ -214,7 +214,7 @@ class Provider:
         thread = self._threads.find(history, agent)
         kept = common(thread.history, history)
         exchange.messages, exchange.agent = history, agent
-        exchange.offered, exchange.offers = asked.offered, asked.offers
+        exchange.offered, exchange.offers, exchange.system = asked.offered, asked.offers, asked.system
         if self.settings.keep:
             self.events.append(ModelRequested(kept, history[kept:], agent, asked.offered, thread.number))
         if self.settings.watch is not None:
@@ -380,6 +380,7 @@ class _Exchange:
     agent: str | None = None
     reply: Reply | None = None
     fault: Fault | None = None
+    system: str | None = None
 
     def logged(self, number: int, request: HttpRequest, wire: str) -> SentRequest:
         """The entry of the log."""
@@ -396,6 +397,7 @@ class _Exchange:
             self.agent,
             self.reply,
             self.fault,
+            self.system,
         )
 
 

@@ -6,6 +6,7 @@ really ran), so whoever watched the run adds what they saw; a rule that needs to
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,6 +26,7 @@ from agentsim.core.events import (
     ToolsRan,
 )
 from agentsim.core.messages import Message, Reply, ToolCall, ToolResult
+from agentsim.core.partial_json import NotAPrefix, complete
 from agentsim.core.wires import ANTHROPIC, parse
 
 #: What a caller got: an answer, no answer (an exception, None, nothing), or a crash of the code under test.
@@ -140,6 +142,8 @@ class Case:
         failing: tools that were made to fail.
         resent: numbers of the requests that the SDK's client sent again by itself.
         whole: numbers of the requests whose replies were not streamed.
+        helped: numbers of the requests whose streams an SDK's helper collects.
+        led: numbers of the requests that have a system prompt.
         refused: (rule, the provider's words) of requests that were refused.
     """
 
@@ -156,6 +160,8 @@ class Case:
     failing: frozenset[str] = frozenset()
     resent: frozenset[int] = frozenset()
     whole: frozenset[int] = frozenset()
+    helped: frozenset[int] = frozenset()
+    led: frozenset[int] = frozenset()
     refused: Sequence[tuple[str, str]] = ()
 
     def __post_init__(self) -> None:
@@ -206,12 +212,21 @@ class Case:
             return False
         return unfit(schema, value)
 
-    def reads_empty(self, exchange: Exchange, call: ToolCall) -> bool:
-        """Whether a call's unreadable arguments reach the client as {}, as in Claude's replies that come whole, and that fits."""
-        if self.wire != ANTHROPIC or exchange.number not in self.whole or not parse(call.arguments)[1]:
+    def is_mended(self, exchange: Exchange, call: ToolCall) -> bool:
+        """Whether an agent can't know that a call's arguments are unreadable, because what it is handed fits.
+
+        In Claude's replies that come whole they are {}; the stream helpers of its SDKs close what is open.
+        """
+        if self.wire != ANTHROPIC or not parse(call.arguments)[1]:
             return False
+        value: Any = None
+        if exchange.number in self.whole:
+            value = {}
+        elif exchange.number in self.helped:
+            with contextlib.suppress(NotAPrefix):
+                value = complete(call.arguments, strings=False)
         schema = self.schemas.get(call.name)
-        return not (isinstance(schema, Mapping) and unfit(schema, {}))
+        return isinstance(value, dict) and not (isinstance(schema, Mapping) and unfit(schema, value))
 
     def is_plain(self, exchange: Exchange, call: ToolCall) -> bool:
         """Whether nothing is odd about a call: its tool should have run."""

@@ -103,11 +103,21 @@ CHAOS = Named(
             "truncate_after_events": Key(COUNT, "a stream breaks after so many events"),
             "how": Key(Choice(("end", "reset", "stall")), "in which way it breaks; default: end"),
             "unended": Key(
-                Flag(only=True), "a stream ends, properly, without the events by which the provider says that it is whole"
+                Flag(only=True),
+                "a stream ends, properly, without the events by which the provider says that it is whole",
             ),
         },
         _chaos,
-        some=("gzip", "chunk_bytes", "stall", "malformed", "content_length", "events", "truncate_after_events", "unended"),
+        some=(
+            "gzip",
+            "chunk_bytes",
+            "stall",
+            "malformed",
+            "content_length",
+            "events",
+            "truncate_after_events",
+            "unended",
+        ),
         apart=(
             ("malformed", "events"),
             ("malformed", "truncate_after_events"),

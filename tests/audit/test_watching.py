@@ -19,7 +19,10 @@ _numbers = itertools.count(1)
 #: An agent that calls its tool `find` once for a request: how it holds the tool, and how it calls it.
 AGENTS = {
     "a function of that name": ("def find(key): return key\n", "find('a')"),
-    "a table of functions with other names": ("def _impl(key): return key\nTABLE = {'find': _impl}\n", "TABLE['find']('a')"),
+    "a table of functions with other names": (
+        "def _impl(key): return key\nTABLE = {'find': _impl}\n",
+        "TABLE['find']('a')",
+    ),
     "a table of bound methods": (
         "class Agent:\n"
         "    def __init__(self): self.table = {'find': self._impl}\n"

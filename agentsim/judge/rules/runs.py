@@ -54,7 +54,7 @@ def _is_cut(case: Case, each: Exchange, call: ToolCall) -> bool:
 
 
 def _is_unreadable(case: Case, each: Exchange, call: ToolCall) -> bool:
-    is_odd = is_unreadable(call) and not case.reads_empty(each, call)
+    is_odd = is_unreadable(call) and not case.is_mended(each, call)
     return each.stop == "tool_use" and is_odd and not case.is_unknown(each, call)
 
 
