@@ -39,7 +39,7 @@ Source = Scenario | str | os.PathLike[str] | Mapping[str, Any]
 def play(
     scenario: Source,
     *,
-    strict: bool | Iterable[str] = True,
+    strict: bool = True,
     off: Iterable[str] = (),
     allow_hosts: Iterable[str] = (),
     real_time: bool = False,
@@ -75,15 +75,30 @@ def play(
         if not isinstance(scenario, str | os.PathLike):
             raise UsageError(f"play: expected a Scenario, a file's path or a mapping, but {kind(scenario)} came")
         scenario = load(scenario)
-    names = ("all",) if strict is False else tuple(off)
-    return Sim(scenario, Settings(off=names, real_time=real_time), allow_hosts, intercept)
+    settings = Settings(off=_switched_off("play", strict, off), real_time=real_time)
+    return Sim(scenario, settings, allow_hosts, intercept)
+
+
+def _switched_off(call: str, strict: object, off: object) -> tuple[str, ...]:
+    """The names of the strictness rules that a call switches off.
+
+    Raises:
+        UsageError: `strict` is no boolean, `off` no list of names.
+    """
+    if not isinstance(strict, bool):
+        raise UsageError(
+            f"{call}: strict is True or False, but {kind(strict)} came; off=[...] switches single rules off"
+        )
+    if isinstance(off, str | bytes) or not isinstance(off, Iterable):
+        raise UsageError(f"{call}: off is a list of strictness rules' names, but {kind(off)} came")
+    return tuple(off) if strict else ("all",)
 
 
 def replay(
     recording: str | os.PathLike[str] | bytes | Recording,
     *,
     lenient: bool | str | Iterable[str] = False,
-    strict: bool | Iterable[str] = True,
+    strict: bool = True,
     off: Iterable[str] = (),
     allow_hosts: Iterable[str] = (),
     intercept: bool = True,
@@ -113,9 +128,10 @@ def replay(
     if not isinstance(recording, Recording):
         from agentsim.store.importers import read
 
+        if not isinstance(recording, bytes | str | os.PathLike):
+            raise UsageError(f"replay: expected a recording, its file's path or bytes, but {kind(recording)} came")
         recording = read(recording if isinstance(recording, bytes) else os.fspath(recording))
-    names = ("all",) if strict is False else tuple(off)
-    provider = Replayer(recording, lenient, Settings(off=names))
+    provider = Replayer(recording, lenient, Settings(off=_switched_off("replay", strict, off)))
     return Sim(provider.scenario, provider.settings, allow_hosts, intercept, provider)
 
 

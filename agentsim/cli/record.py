@@ -42,7 +42,8 @@ def command(
 ) -> None:
     """Run COMMAND, pass its requests through to the provider, and keep them as a scenario and a transcript.
 
-    Every exchange is written when it is finished, without keys and cookies. The exit status is COMMAND's.
+    Every exchange is written when it is finished, without keys and cookies. The exit status is COMMAND's. Ctrl-C goes to COMMAND, and
+    what it asked until it ends is recorded.
     """
     from agentsim.http.forward import upstreams
     from agentsim.http.record import Recorder
@@ -53,7 +54,7 @@ def command(
     click.echo(f"recording to {recorder.files.part}", err=True)
     try:
         status = record(recorder, targets, command_, port=port, tell=lambda text: click.echo(text, err=True))
-    except BaseException:  # no such command, a taken port, Ctrl-C: nothing is left behind that would be in the way
+    except BaseException:  # no such command, a taken port: nothing is left behind that would be in the way
         recorder.abandon()
         if recorder.kept:
             click.echo(f"what was recorded until then is in {recorder.files.part}", err=True)

@@ -39,7 +39,8 @@ def command(
     lenient: bool,
     differing: tuple[str, ...],
 ) -> None:
-    """Serve a scenario, a folder of them, or a recording, on 127.0.0.1. Requests that name another host are refused.
+    """Serve a scenario, a folder of them, or a recording (`-`: from standard input), on 127.0.0.1. Requests that name another host
+    are refused.
 
     With COMMAND it is run with the base-URL variables set, and its exit status is this one's. A recording is only played to the
     requests that it holds: where COMMAND asks something else, the nearest one is told, and the status is 1.

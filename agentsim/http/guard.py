@@ -90,8 +90,9 @@ def host_names(hosts: Iterable[str], what: str) -> tuple[str, ...]:
     Raises:
         UsageError: one is none, or a text came in place of a list.
     """
-    if isinstance(hosts, str | bytes):
-        raise UsageError(f"{what}: expected a list of host names, as [{hosts!r}], but a single text came")
+    if isinstance(hosts, str | bytes) or not isinstance(hosts, Iterable):
+        came = "a single text" if isinstance(hosts, str | bytes) else repr(hosts)
+        raise UsageError(f"{what}: expected a list of host names, as ['api.example.com'], but {came} came")
     names = tuple(hosts)
     for name in names:
         if not isinstance(name, str) or not (_HOST.fullmatch(name) or _is_address(name)):

@@ -5,22 +5,26 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TextIO
 
 from agentsim.errors import Problem, ScenarioError, UsageError
 from agentsim.http.environment import base_urls, for_subprocess
-from agentsim.http.guard import is_local
+from agentsim.http.guard import host_names, is_local
 from agentsim.http.provider import Endpoint, Settings
 from agentsim.http.server import HOST, Server
 from agentsim.http.sessions import Sessions
 from agentsim.scenario.load import load
 from agentsim.scenario.model import Scenario
-from agentsim.store.inputs import names_a_scenario
+from agentsim.store.inputs import names_a_scenario, of_stream
+from agentsim.store.places import stream_at, title
+from agentsim.store.recording import Recording
 from agentsim.store.replaying import Lenience
 
 _SUFFIXES = (".yaml", ".yml", ".json")
@@ -71,7 +75,8 @@ def serve(
     """Serve scenarios on 127.0.0.1 (or `host`), until interrupted or until a command ends.
 
     Args:
-        path: of a scenario, of a folder of them, or of a recording, which is only played to the requests that it holds.
+        path: of a scenario, of a folder of them, or of a recording, which is only played to the requests that it holds; `-`: of
+            standard input.
         port: 0 takes a free one.
         command: run with the base-URL variables set; none: serve until interrupted.
         off: names of strictness rules to switch off; "all" for every one.
@@ -91,10 +96,10 @@ def serve(
     if not is_local(host):
         _tell(f"listens on {host}: whoever reaches this machine can ask it")
     settings = Settings(off=off, real_time=real_time, keep=False, tell=_tell)
-    listen = partial(Server, port=port, host=host, allow_hosts=allow_hosts)
-    if os.path.isfile(path) and not names_a_scenario(os.fspath(path)):
-        return _replay(path, listen, command, settings, lenient, out)
-    scenarios = scenarios_at(path)
+    listen = partial(Server, port=port, host=host, allow_hosts=host_names(allow_hosts, "--allow-host"))
+    scenarios = _served(os.fspath(path))
+    if isinstance(scenarios, Recording):
+        return _replay(scenarios, listen, command, settings, lenient, out)
     server = listen(Sessions(scenarios, settings))
     if command:
         with server:
@@ -106,12 +111,24 @@ def serve(
     return 0
 
 
+def _served(path: str) -> dict[str, Scenario] | Recording:
+    """What is at a path: scenarios by the names that clients ask for, or a recording."""
+    if (data := stream_at(path)) is not None:
+        found = of_stream(data, title(path))
+        return found if isinstance(found, Recording) else {"scenario": found}
+    if os.path.isfile(path) and not names_a_scenario(path):
+        from agentsim.store.importers import read
+
+        return read(path)
+    return scenarios_at(path)
+
+
 def _tell(what: str) -> None:
     print(f"agentsim: {what}", file=sys.stderr, flush=True)
 
 
 def _replay(
-    path: str | os.PathLike[str],
+    recording: Recording,
     listen: Callable[[Endpoint], Server],
     command: Sequence[str],
     settings: Settings,
@@ -120,13 +137,11 @@ def _replay(
 ) -> int:
     """Serve a recording. With a command: what it asked otherwise, or never asked, is told and makes a good exit status 1."""
     from agentsim.http.replay import Replays  # a server of scenarios starts without it
-    from agentsim.store.importers import read
 
-    recording = read(os.fspath(path))
     replays = Replays(recording, lenient, settings, again=not command)
     server = listen(replays)
     if not command:
-        print(_welcome(server.url, [Path(path).stem]), file=out or sys.stdout, flush=True)
+        print(_welcome(server.url, ["the recording"]), file=out or sys.stdout, flush=True)
         with contextlib.suppress(KeyboardInterrupt):
             server.run()
         return 0
@@ -140,14 +155,43 @@ def _replay(
 def run_command(command: Sequence[str], environment: dict[str, str]) -> int:
     """Run a command with an environment; returns its exit status, 128 + n where signal n ended it.
 
+    A terminal's Ctrl-C goes to the command as well, which may end at it in its own time, or live on; a second one kills it.
+
     Raises:
         UsageError: it can't be run.
     """
+    running: list[subprocess.Popen[bytes]] = []
+    with _ctrl_c(lambda: running[0].kill() if running else None):
+        try:
+            running.append(subprocess.Popen(list(command), env=environment))
+        except OSError as error:
+            raise UsageError(f"{command[0]!r} can't be run: {error.strerror}") from error
+        with running[0]:
+            status = running[0].wait()
+    return status if status >= 0 else 128 - status
+
+
+@contextlib.contextmanager
+def _ctrl_c(again: Callable[[], None]) -> Iterator[None]:
+    """While it is open, an interrupt is left to the child that got it, too; `again` is called for each one after the first."""
+    count = 0
+
+    def note(*_: object) -> None:
+        nonlocal count
+        count += 1
+        if count > 1:
+            again()
+
+    here = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGINT) if here else None
+    if before is not signal.default_int_handler:  # another thread never gets it; whoever has another way keeps it
+        yield
+        return
+    signal.signal(signal.SIGINT, note)
     try:
-        status = subprocess.run(list(command), env=environment, check=False).returncode
-        return status if status >= 0 else 128 - status
-    except OSError as error:
-        raise UsageError(f"{command[0]!r} can't be run: {error.strerror}") from error
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _welcome(url: str, names: Sequence[str]) -> str:

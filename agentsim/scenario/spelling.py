@@ -79,6 +79,20 @@ ERROR = Either(
         "mapping": Record("an error", {"type": Key(NAME), "message": Key(Text())}, some=("type", "message")),
     },
 )
+REFUSED = Record(
+    "a refused request",
+    {
+        "request": Key(WHOLE, "its number, from 1", required=True),
+        "rule": Key(NAME, "the strictness rule that it broke", required=True),
+    },
+)
+SENT = Record(
+    "a request in short",
+    {
+        "kept": Key(WHOLE, "how many messages it kept of the request before", required=True),
+        "new": Key(ListOf(Text(), "a list of messages in short"), "the others", required=True),
+    },
+)
 EXPECT_KEYS = {
     "ended": Key(Choice(ENDINGS), "what stopped the run"),
     "returned": Key(Choice(("answer", "stopped", "error")), "what the SDK's caller sees"),
@@ -96,8 +110,8 @@ EXPECT_KEYS = {
     "least_limit": Key(_NUMBER_OR_NONE, "the least limit that changes nothing"),
     "limit": Key(LIMIT, "the limit in force"),
     "unused_replies": Key(WHOLE, "replies never asked for"),
-    "refused_requests": Key(ListOf(Anything(), "a list"), "what the real API would have rejected"),
-    "requests": Key(ListOf(Anything(), "a list"), "the requests in short, as a result shows them"),
+    "refused_requests": Key(ListOf(REFUSED, "a list"), "what the real API would have rejected"),
+    "requests": Key(ListOf(SENT, "a list"), "the requests in short, as a result shows them"),
     "seconds": Key(Number(least=0), "virtual time"),
     "cost_usd": Key(_NUMBER_OR_NONE, "of all replies"),
 }

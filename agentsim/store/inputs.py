@@ -33,7 +33,7 @@ def read_input(path: str) -> Scenario | Recording:
     """
     data = stream_at(path)
     if data is not None:
-        return _of_stream(data, title(path))
+        return of_stream(data, title(path))
     check_readable(path)
     if names_a_scenario(path) or (path.lower().endswith(YAML) and format_of(path) is None):
         from agentsim.scenario.load import load
@@ -44,7 +44,13 @@ def read_input(path: str) -> Scenario | Recording:
     return read(path)
 
 
-def _of_stream(data: bytes, name: str) -> Scenario | Recording:
+def of_stream(data: bytes, name: str) -> Scenario | Recording:
+    """The scenario or recording that came out of a pipe; `read_input` tells what is raised.
+
+    Args:
+        data: all of it.
+        name: how messages name it.
+    """
     if begins_a_scenario(data):
         from agentsim.scenario.load import load_bytes
 

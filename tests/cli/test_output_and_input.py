@@ -16,6 +16,15 @@ PROGRAM = [sys.executable, "-m", "agentsim"]
 REFUND, PAUSED = str(SCENARIOS / "refund.yaml"), str(SCENARIOS / "paused_search.yaml")
 MESSAGES = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": [{"type": "text", "text": "Hello."}]}]
 
+#: A client of one request, which prints the answer.
+ASK = """
+import json, os, urllib.request
+body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
+url = os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages"
+headers = {"content-type": "application/json", "x-api-key": "k", "anthropic-version": "2023-06-01"}
+print(urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers)).read().decode())
+"""
+
 posix = pytest.mark.skipif(os.name != "posix", reason="descriptors and FIFOs as POSIX has them")
 
 
@@ -163,6 +172,15 @@ def test_standard_input_is_a_file(name):
     assert "no problem" in piped(text, "validate", name)
     assert "agentsim: 1" in piped(json.dumps(MESSAGES), "import", name)
     assert "Hello." in piped(json.dumps(MESSAGES), "run", name)
+    ask = [sys.executable, "-c", ASK]
+    assert "Let me look" in piped(text, "serve", name, "--", *ask)
+    assert "Hello." in piped(json.dumps(MESSAGES), "serve", name, "--off", "all", "--", *ask)
+
+
+@posix
+def test_several_workers_leave_standard_input_to_the_command_that_has_it():
+    text = Path(REFUND).read_text("utf-8")
+    assert "reference" in piped(text, "budget", "-", *[REFUND] * 20, "--style", "reference", "--jobs", "2")
 
 
 def test_mistakes_in_standard_input_are_told_with_their_lines():

@@ -73,6 +73,15 @@ def test_only_differences_are_left_where_only_they_are_asked_for():
     assert "more styles do what most do" in words(few)
 
 
+def test_what_was_not_played_as_asked_is_told():
+    found = agentsim.compare(scenario("three_rounds"), styles=["reference", "anthropic"], wire="openai-chat")
+    said = words(parsed(found.to_html()))
+    assert "not as asked: 1 of 2 don't speak openai-chat" in said
+    assert "not as asked" not in words(
+        parsed(agentsim.compare(scenario("three_rounds"), styles=["reference"]).to_html())
+    )
+
+
 def test_two_scenarios_of_one_name_are_two_sections():
     both = [*agentsim.compare(scenario("refund")), *agentsim.compare(scenario("refund"))]
     assert len(Table(both).by_scenario()) == 2

@@ -26,6 +26,8 @@ from tests.record.upstream import FIRST, SCENARIO, SECOND, Slow, files, provider
 BODY: dict[str, Any] = {"model": "m", "max_tokens": 9, "stream": True, "messages": [{"role": "user", "content": "hi"}]}
 HEADERS = {"x-api-key": "plain-looking-key", "anthropic-version": "2023-06-01"}
 
+on_posix = pytest.mark.skipif(os.name != "posix", reason="Ctrl-C as a terminal sends it on POSIX")
+
 #: The agent under test as a program: a loop of one tool over the official SDK.
 PROGRAM = """
 import anthropic
@@ -377,15 +379,45 @@ def test_a_recording_has_a_name(name: str) -> None:
         Files(name)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C as a terminal sends it on POSIX")
-def test_an_interrupted_recording_without_an_exchange_leaves_nothing(tmp_path: Path) -> None:
-    program = "import time; print('ready', flush=True); time.sleep(60)"
-    ours = [sys.executable, "-m", "agentsim", "record", "-o", "it.yaml", "--", sys.executable, "-c", program]
+def interrupted(folder: Path, url: str, program: str, *, times: int = 1) -> int:
+    """The status of a recording whose command is ended with Ctrl-C once it says that it is ready."""
+    ours = [sys.executable, "-m", "agentsim", "record", "-o", "it.yaml", "--upstream", url, "--"]
     with subprocess.Popen(
-        ours, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
-    ) as recorder:
+        [*ours, sys.executable, "-c", program],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
+        env={**os.environ, "ANTHROPIC_API_KEY": "plain-looking-key"},
+    ) as recorder:  # fmt: skip
         assert recorder.stdout is not None
-        assert recorder.stdout.readline() == "ready\n"
-        os.killpg(recorder.pid, signal.SIGINT)
-        assert recorder.wait(timeout=60) == 2
+        for _ in range(times):
+            while recorder.stdout.readline() not in ("ready\n", ""):
+                pass
+            os.killpg(recorder.pid, signal.SIGINT)
+        return recorder.wait(timeout=60)
+
+
+@on_posix
+def test_an_interrupted_recording_without_an_exchange_leaves_nothing(tmp_path: Path) -> None:
+    assert interrupted(tmp_path, "http://127.0.0.1:9", "import time; print('ready', flush=True); time.sleep(60)") == 130
     assert files(tmp_path) == set()
+
+
+@on_posix
+def test_a_chat_that_ends_with_ctrl_c_is_recorded(tmp_path: Path) -> None:
+    with provider() as (url, _):
+        program = PROGRAM + "\nimport time\nprint('ready', flush=True)\ntime.sleep(60)"
+        assert interrupted(tmp_path, url, program) == 130
+    assert files(tmp_path) == {"it.yaml", "it.http.jsonl", "it.transcript.jsonl"}
+
+
+@on_posix
+def test_a_command_may_go_on_after_ctrl_c_and_is_killed_by_the_second(tmp_path: Path) -> None:
+    stubborn = """
+import signal, time
+signal.signal(signal.SIGINT, lambda *_: print('ready', flush=True))
+print('ready', flush=True)
+while True:
+    time.sleep(60)
+"""
+    with provider() as (url, _):
+        assert interrupted(tmp_path, url, PROGRAM + stubborn, times=2) == 128 + signal.SIGKILL
+    assert files(tmp_path) == {"it.yaml", "it.http.jsonl", "it.transcript.jsonl"}

@@ -11,7 +11,7 @@ from agentsim.judge.result import Result
 from agentsim.report.html.charts import CallsChart, Share, Tried, calls_chart, shares
 from agentsim.report.html.page import render
 from agentsim.report.html.timeline import Timeline, timeline
-from agentsim.report.table import Table, caller_text, differing, limit_text, shorten, summary
+from agentsim.report.table import Table, caller_text, differing, limit_text, not_as_asked, shorten, summary
 
 #: So many limits are tried for a chart; of longer runs every n-th.
 TRIED = 40
@@ -65,6 +65,7 @@ class Section:
     """One scenario.
 
     Args:
+        notes: what is silent, and what was not played as it was asked for.
         hidden: how many styles are left out, because they do what most do.
         limits: (first, last, step) of the charts' limits, or None where there is no chart.
         has: columns that say something.
@@ -75,7 +76,7 @@ class Section:
     rows: tuple[Row, ...]
     courses: tuple[Course, ...]
     tally: tuple[Share, ...]
-    silent: str
+    notes: tuple[str, ...]
     hidden: int
     limits: tuple[int, int, int] | None
     has: frozenset[str]
@@ -87,7 +88,7 @@ def page(table: Table) -> str:
     Args:
         table: as `agentsim.compare` returns it.
     """
-    sections = [_section(rows, table.only_differences) for rows in table.by_scenario()]
+    sections = [_section(rows, table) for rows in table.by_scenario()]
     names = list(dict.fromkeys(section.name for section in sections))
     title = names[0] if len(names) == 1 else f"{len(sections)} scenarios"
     return render("compare.html", title=f"{title}: loops compared", sections=sections)
@@ -100,8 +101,8 @@ def kind_of(result: Result) -> str:
     return "silent" if result.silent else result.returned
 
 
-def _section(results: Sequence[Result], only_differences: bool) -> Section:
-    shown, hidden = differing(results) if only_differences else (list(results), 0)
+def _section(results: Sequence[Result], table: Table) -> Section:
+    shown, hidden = differing(results) if table.only_differences else (list(results), 0)
     limits = _limits(shown)
     tried = [_tried(result, limits) for result in shown]
     most = max((each.calls for row in tried for each in row), default=1)
@@ -116,7 +117,8 @@ def _section(results: Sequence[Result], only_differences: bool) -> Section:
     step = (limits[0], limits[-1], limits[1] - limits[0]) if len(limits) > 1 else None
     has = frozenset(name for name, says in _COLUMNS.items() if any(map(says, shown)))
     return Section(
-        scenario.name, scenario.path or "", tuple(rows), tuple(courses), shares(counts), summary(results), hidden,
+        scenario.name, scenario.path or "", tuple(rows), tuple(courses), shares(counts),
+        (summary(results), *not_as_asked(results, table.wire, table.stream)), hidden,
         step if any(tried) else None, has,
     )  # fmt: skip
 
