@@ -17,7 +17,7 @@ from agentsim.http.environment import dummy_keys, for_subprocess
 from agentsim.http.guard import closed_network, host_names
 from agentsim.http.inject import make_client
 from agentsim.http.intercept import let_through, listening
-from agentsim.http.log import RefusedRequest, SentRequest
+from agentsim.http.log import RefusedRequest, SentRequest, is_helped, led, streams
 from agentsim.http.provider import Provider, Settings
 from agentsim.http.replay import Replayer
 from agentsim.judge.case import Case, Got
@@ -320,9 +320,9 @@ class Sim:
             case.resent = frozenset(
                 n for n, each in numbered if each.headers.get("x-stainless-retry-count", "0") != "0"
             )
-            case.whole = frozenset(n for n, each in numbered if not _streams(each))
-            case.helped = frozenset(n for n, each in numbered if _is_helped(each))
-            case.led = frozenset(_led(sent))
+            case.whole = frozenset(n for n, each in numbered if not streams(each))
+            case.helped = frozenset(n for n, each in numbered if is_helped(each))
+            case.led = frozenset(led(sent))
         return case
 
     # --- the session itself ------------------------------------------------------------------------------------
@@ -434,24 +434,3 @@ def is_last_word(entry: Entry) -> bool:
 def _refusals(refused: Sequence[RefusedRequest]) -> str:
     lines = [f"request {each.request} was refused ({each.rule}): {each.message}" for each in refused]
     return "\n".join(lines)
-
-
-def _is_helped(request: SentRequest) -> bool:
-    """Whether the stream helper of one of Anthropic's SDKs may collect the reply: in Python it says so, in TypeScript it does not."""
-    return "x-stainless-stream-helper" in request.headers or request.headers.get("x-stainless-lang") == "js"
-
-
-def _streams(request: SentRequest) -> bool:
-    """Whether a request asks for a stream in its body."""
-    body = request.body
-    return isinstance(body, dict) and body.get("stream") is True
-
-
-def _led(sent: Sequence[SentRequest]) -> Iterator[int]:
-    """Numbers of the requests that a system prompt leads: their own, or one that the stored history holds as a message."""
-    stored = False
-    for number, each in enumerate(sent, 1):
-        continues = isinstance(each.body, dict) and bool(each.body.get("previous_response_id"))
-        if each.system or (continues and stored):
-            yield number
-        stored = (continues and stored) or bool(each.system and not each.body.get("instructions"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,3 +68,24 @@ class SentRequest:
             except ValueError:
                 self._read.append(None)
         return self._read[0]
+
+
+def is_helped(request: SentRequest) -> bool:
+    """Whether the stream helper of one of Anthropic's SDKs may collect the reply: in Python it says so, in TypeScript it does not."""
+    return "x-stainless-stream-helper" in request.headers or request.headers.get("x-stainless-lang") == "js"
+
+
+def streams(request: SentRequest) -> bool:
+    """Whether a request asks for a stream in its body."""
+    body = request.body
+    return isinstance(body, dict) and body.get("stream") is True
+
+
+def led(sent: Sequence[SentRequest]) -> Iterator[int]:
+    """Numbers of the requests that a system prompt leads: their own, or one that the stored history holds as a message."""
+    stored = False
+    for number, each in enumerate(sent, 1):
+        continues = isinstance(each.body, dict) and bool(each.body.get("previous_response_id"))
+        if each.system or (continues and stored):
+            yield number
+        stored = (continues and stored) or bool(each.system and not each.body.get("instructions"))
