@@ -30,7 +30,8 @@ class Own:
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
-        self._types: dict[type, bool] = {}
+        #: By identity, since a metaclass may make its types unhashable; the type is held so that its identity stays its own.
+        self._types: dict[int, tuple[type, bool]] = {}
 
     def code(self, code: CodeType) -> bool:
         """Whether a code is."""
@@ -39,11 +40,11 @@ class Own:
     def thing(self, value: Any) -> bool:
         """Whether a value is an instance of a class of its own."""
         kind = type(value)
-        known = self._types.get(kind)
+        known = self._types.get(id(kind))
         if known is None:
-            file = getattr(sys.modules.get(kind.__module__), "__file__", None) or ""
-            known = self._types[kind] = file.startswith(self.folder) and "site-packages" not in file
-        return known
+            file = str(getattr(sys.modules.get(str(kind.__module__)), "__file__", None) or "")
+            known = self._types[id(kind)] = kind, file.startswith(self.folder) and "site-packages" not in file
+        return known[1]
 
 
 def everywhere(names: Collection[str], own: Own) -> Found:

@@ -85,7 +85,8 @@ def led(sent: Sequence[SentRequest]) -> Iterator[int]:
     """Numbers of the requests that a system prompt leads: their own, or one that the stored history holds as a message."""
     stored = False
     for number, each in enumerate(sent, 1):
-        continues = isinstance(each.body, dict) and bool(each.body.get("previous_response_id"))
+        body = each.body if isinstance(each.body, dict) else {}
+        continues = bool(body.get("previous_response_id") or body.get("conversation"))
         if each.system or (continues and stored):
             yield number
-        stored = (continues and stored) or bool(each.system and not each.body.get("instructions"))
+        stored = (continues and stored) or bool(each.system and not body.get("instructions"))
