@@ -17,7 +17,7 @@ from agentsim.http.environment import dummy_keys, for_subprocess
 from agentsim.http.guard import closed_network, host_names
 from agentsim.http.inject import make_client
 from agentsim.http.intercept import let_through, listening
-from agentsim.http.log import RefusedRequest, SentRequest
+from agentsim.http.log import RefusedRequest, SentRequest, is_helped, led, streams
 from agentsim.http.provider import Provider, Settings
 from agentsim.http.replay import Replayer
 from agentsim.judge.case import Case, Got
@@ -316,10 +316,13 @@ class Sim:
             refused=[(each.rule, each.message) for each in self.refused_requests],
         )
         if len(sent) == len(case.exchanges):
-            numbered = enumerate(sent, 1)
+            numbered = list(enumerate(sent, 1))
             case.resent = frozenset(
                 n for n, each in numbered if each.headers.get("x-stainless-retry-count", "0") != "0"
             )
+            case.whole = frozenset(n for n, each in numbered if not streams(each))
+            case.helped = frozenset(n for n, each in numbered if is_helped(each))
+            case.led = frozenset(led(sent))
         return case
 
     # --- the session itself ------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,6 +41,7 @@ class SentRequest:
         offers: the tools themselves.
         agent: whose script answered; None is the main one's.
         reply, fault: what it got; both None where it was refused.
+        system: the system prompt in it; None where there is none.
     """
 
     number: int
@@ -55,6 +56,7 @@ class SentRequest:
     agent: str | None = None
     reply: Reply | None = None
     fault: Fault | None = None
+    system: str | None = None
     _read: list[Any] = field(default_factory=list, init=False, compare=False, repr=False)
 
     @property
@@ -66,3 +68,25 @@ class SentRequest:
             except ValueError:
                 self._read.append(None)
         return self._read[0]
+
+
+def is_helped(request: SentRequest) -> bool:
+    """Whether the stream helper of one of Anthropic's SDKs may collect the reply: in Python it says so, in TypeScript it does not."""
+    return "x-stainless-stream-helper" in request.headers or request.headers.get("x-stainless-lang") == "js"
+
+
+def streams(request: SentRequest) -> bool:
+    """Whether a request asks for a stream in its body."""
+    body = request.body
+    return isinstance(body, dict) and body.get("stream") is True
+
+
+def led(sent: Sequence[SentRequest]) -> Iterator[int]:
+    """Numbers of the requests that a system prompt leads: their own, or one that the stored history holds as a message."""
+    stored = False
+    for number, each in enumerate(sent, 1):
+        body = each.body if isinstance(each.body, dict) else {}
+        continues = bool(body.get("previous_response_id") or body.get("conversation"))
+        if each.system or (continues and stored):
+            yield number
+        stored = (continues and stored) or bool(each.system and not body.get("instructions"))

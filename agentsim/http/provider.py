@@ -8,6 +8,7 @@ swallow exceptions from below; they are kept in `errors` and meant to be raised 
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Collection
@@ -213,7 +214,7 @@ class Provider:
         thread = self._threads.find(history, agent)
         kept = common(thread.history, history)
         exchange.messages, exchange.agent = history, agent
-        exchange.offered, exchange.offers = asked.offered, asked.offers
+        exchange.offered, exchange.offers, exchange.system = asked.offered, asked.offers, asked.system
         if self.settings.keep:
             self.events.append(ModelRequested(kept, history[kept:], agent, asked.offered, thread.number))
         if self.settings.watch is not None:
@@ -226,7 +227,9 @@ class Provider:
             self._remember(codec, asked, history, reply, tag)
         if played.entry.chaos is not None:
             response = spoiled(response, played.entry.chaos, self.settings.real_time)
-            exchange.fault = seen_instead(played.entry, fault, asked.stream)
+            seen = seen_instead(played.entry, fault, asked.stream)
+            whole = reply is not None and _is_unended(played, asked)
+            exchange.fault = replace(seen, partial=reply) if seen is not None and whole else seen
             exchange.reply = None if exchange.fault is not None else reply
         self.failed_last = played.fault is not None or exchange.fault is not None
         self._note(played, exchange.reply, exchange.fault)
@@ -329,6 +332,9 @@ class Provider:
         if reply is None:
             assert fault is not None
             response = codec.encode_fault(fault, asked, tag, size)
+        elif _is_unended(played, asked):
+            lost = Fault(200, after_characters=sys.maxsize, disconnect="end", partial=reply)
+            response = replace(codec.encode_fault(lost, asked, tag, size), broken=None)
         else:
             if real or played.entry.chaos is not None:  # which need it piece by piece
                 response = codec.encode_reply(reply, asked, tag, size)
@@ -358,6 +364,12 @@ class Provider:
         codec.keep(asked, history, reply, tag, self.memory)
 
 
+def _is_unended(played: Played, asked: ModelRequest) -> bool:
+    """Whether everything arrives but the end of the stream, and the body ends all the same."""
+    chaos = played.entry.chaos
+    return chaos is not None and chaos.unended and asked.stream
+
+
 @dataclass(slots=True)
 class _Exchange:
     """What is known of one request for a reply; filled as it becomes known."""
@@ -368,6 +380,7 @@ class _Exchange:
     agent: str | None = None
     reply: Reply | None = None
     fault: Fault | None = None
+    system: str | None = None
 
     def logged(self, number: int, request: HttpRequest, wire: str) -> SentRequest:
         """The entry of the log."""
@@ -384,6 +397,7 @@ class _Exchange:
             self.agent,
             self.reply,
             self.fault,
+            self.system,
         )
 
 

@@ -6,6 +6,7 @@ really ran), so whoever watched the run adds what they saw; a rule that needs to
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +26,8 @@ from agentsim.core.events import (
     ToolsRan,
 )
 from agentsim.core.messages import Message, Reply, ToolCall, ToolResult
-from agentsim.core.wires import parse
+from agentsim.core.partial_json import NotAPrefix, complete
+from agentsim.core.wires import ANTHROPIC, parse
 
 #: What a caller got: an answer, no answer (an exception, None, nothing), or a crash of the code under test.
 Got = Literal["answer", "none", "crash"]
@@ -37,7 +39,8 @@ ERROR_WORDS = re.compile(
     r"error|fail|invalid|unknown|exception|traceback|\bcut\b|truncat|incomplete|exceed|could ?n.t|could not|cannot|can.t|"
     r"unable|missing|refus|denied|reject|not (?:run|ran|executed?|found|available|valid|allowed|a tool|offered|parse)|"
     r"n.t (?:run|ran|executed?|exist|parse|fit)|no (?:such )?tool|no such|does not|did not|abort|cancel|skipped|unsupported|"
-    r"malformed|bad |wrong|unexpected|required|must |again|retry|resend|too long|unreadable|not json|no json",
+    r"malformed|bad |wrong|unexpected|required|must |again|retry|resend|too long|unreadable|not json|no json|"
+    r"[\"'](?:ok|success|succeeded)[\"']\s*:\s*false",
     re.IGNORECASE,
 )
 
@@ -138,6 +141,9 @@ class Case:
         executions: (requests sent before it, tool) for each execution that was watched; None: nobody watched.
         failing: tools that were made to fail.
         resent: numbers of the requests that the SDK's client sent again by itself.
+        whole: numbers of the requests whose replies were not streamed.
+        helped: numbers of the requests whose streams an SDK's helper collects.
+        led: numbers of the requests that have a system prompt.
         refused: (rule, the provider's words) of requests that were refused.
     """
 
@@ -153,6 +159,9 @@ class Case:
     executions: Sequence[tuple[int, str]] | None = None
     failing: frozenset[str] = frozenset()
     resent: frozenset[int] = frozenset()
+    whole: frozenset[int] = frozenset()
+    helped: frozenset[int] = frozenset()
+    led: frozenset[int] = frozenset()
     refused: Sequence[tuple[str, str]] = ()
 
     def __post_init__(self) -> None:
@@ -202,6 +211,22 @@ class Case:
         if broken or not isinstance(value, dict) or not isinstance(schema, Mapping):
             return False
         return unfit(schema, value)
+
+    def is_mended(self, exchange: Exchange, call: ToolCall) -> bool:
+        """Whether an agent can't know that a call's arguments are unreadable, because what it is handed fits.
+
+        In Claude's replies that come whole they are {}; the stream helpers of its SDKs close what is open.
+        """
+        if self.wire != ANTHROPIC or not parse(call.arguments)[1]:
+            return False
+        value: Any = None
+        if exchange.number in self.whole:
+            value = {}
+        elif exchange.number in self.helped:
+            with contextlib.suppress(NotAPrefix):
+                value = complete(call.arguments, strings=False)
+        schema = self.schemas.get(call.name)
+        return isinstance(value, dict) and not (isinstance(schema, Mapping) and unfit(schema, value))
 
     def is_plain(self, exchange: Exchange, call: ToolCall) -> bool:
         """Whether nothing is odd about a call: its tool should have run."""

@@ -38,6 +38,15 @@ _CRASH_TEXT = re.compile(
     re.MULTILINE,
 )
 
+#: Where Python begins to tell of an exception. Of several the last is the one that ended it; those before are its causes.
+_TRACEBACK = "Traceback (most recent call last):\n"
+
+#: A lost connection in JavaScript: the Fetch standard has it a TypeError, which Node.js, Deno and the browsers word in these ways.
+_LOST = re.compile(
+    r"TypeError: (?:fetch failed|terminated|network error|Failed to fetch|Load failed|NetworkError when|other side closed|"
+    r"error sending request|error reading a body|body failed)"
+)
+
 
 def got_of(value: Any) -> Got | None:
     """What a returned value or a raised exception is.
@@ -60,6 +69,12 @@ def crash_of(value: Any) -> str | None:
 
 
 def crash_in(text: str) -> str | None:
-    """The crash that a process's standard error tells of; None where it tells of none."""
-    found = _CRASH_TEXT.findall(text)
+    """The crash that a process's standard error tells of; None where it tells of none.
+
+    Args:
+        text: of an exception that another one caused, only the one that ended the process counts; a connection that is lost
+            is none of the agent's errors, whatever its class.
+    """
+    _, began, last = text.rpartition(_TRACEBACK)
+    found = [line for line in _CRASH_TEXT.findall(last if began else text) if not _LOST.match(line)]
     return str(found[-1])[:200] if found else None

@@ -102,13 +102,28 @@ CHAOS = Named(
             ),
             "truncate_after_events": Key(COUNT, "a stream breaks after so many events"),
             "how": Key(Choice(("end", "reset", "stall")), "in which way it breaks; default: end"),
+            "unended": Key(
+                Flag(only=True),
+                "a stream ends, properly, without the events by which the provider says that it is whole",
+            ),
         },
         _chaos,
-        some=("gzip", "chunk_bytes", "stall", "malformed", "content_length", "events", "truncate_after_events"),
+        some=(
+            "gzip",
+            "chunk_bytes",
+            "stall",
+            "malformed",
+            "content_length",
+            "events",
+            "truncate_after_events",
+            "unended",
+        ),
         apart=(
             ("malformed", "events"),
             ("malformed", "truncate_after_events"),
             ("content_length", "truncate_after_events"),
+            ("unended", "malformed"),
+            ("unended", "truncate_after_events"),
         ),
         rules=(_agrees,),
     ),
@@ -135,6 +150,8 @@ def data(chaos: Chaos) -> dict[str, Any]:
         written["truncate_after_events"] = chaos.truncate_after_events
         if chaos.how != "end":
             written["how"] = chaos.how
+    if chaos.unended:
+        written["unended"] = True
     return written
 
 

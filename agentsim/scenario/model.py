@@ -98,7 +98,7 @@ class AnyCall:
     Args:
         id: None gets a counted one.
         overrides: arguments that are kept as they are.
-        cut_after: only so many code points of the argument text arrive; None: all.
+        cut_after: only so many code points of the argument text arrive, or, negative, all but so many; None: all.
         raw: the argument text as it is, in place of one that fits the schema.
     """
 
@@ -144,6 +144,7 @@ class Chaos:
         events: (what is done, to which event of the stream, counted from 1), in order.
         truncate_after_events: the stream breaks after so many events.
         how: in which way it does.
+        unended: a stream ends, properly, without the events by which the provider says that it is whole.
     """
 
     gzip: bool = False
@@ -154,6 +155,7 @@ class Chaos:
     events: tuple[tuple[Literal["repeat", "swap", "drop", "restart"], int], ...] = ()
     truncate_after_events: int | None = None
     how: Literal["end", "reset", "stall"] = "end"
+    unended: bool = False
 
     @property
     def seconds(self) -> float:
@@ -174,6 +176,8 @@ class Chaos:
         if streamed and self.truncate_after_events is not None:
             text = f"the stream breaks after {self.truncate_after_events} events"
             return Fault(200, UNREADABLE, text, after_characters=0, disconnect=self.how)
+        if streamed and self.unended:
+            return _unreadable("the stream ends without the events that say so")
         if streamed and self.events:
             return _unreadable(f"the stream's events are not in order ({', '.join(how for how, _ in self.events)})")
         return fault

@@ -317,11 +317,13 @@ def _offered(cursor: _Cursor, view: RequestView) -> dict[str, Any]:
 def _any_call(any_call: AnyCall, tools: Mapping[str, Any]) -> ToolCall:
     """A call of the first offered tool for which fitting arguments can be made, else of the first.
 
-    With raw arguments it is the first that has to have arguments, so that they can be wrong.
+    With raw or cut arguments tools that have to have arguments come first, so that they can be wrong.
     """
     if any_call.raw is not None:
         name = next((name for name, schema in tools.items() if schema.get("required")), next(iter(tools)))
         return ToolCall(any_call.id or "", name, any_call.raw[: any_call.cut_after])
+    if any_call.cut_after is not None:
+        tools = dict(sorted(tools.items(), key=lambda tool: not tool[1].get("required")))
     made = (
         {name: fitting_arguments(schema, any_call.overrides) for name, schema in tools.items()}
         if len(tools) > 1

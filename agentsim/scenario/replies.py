@@ -287,7 +287,9 @@ KEYS: dict[str, Key] = {
     **CONTENT_KEYS,
     "stop_reason": Key(STOP_REASON, "default: tool_use where there are calls, else end_turn; contradictions are legal"),
     "cut_after": Key(
-        WHOLE, "only so many characters of the last call's arguments arrive; implies stop_reason: max_tokens"
+        Number("a whole number", whole=True),
+        "only so many characters of the last call's arguments arrive, or, negative, all but so many; "
+        "implies stop_reason: max_tokens",
     ),
     "usage": Key(USAGE, "tokens; default: 10 in, 5 out"),
     "seconds": Key(PACE, "virtual time: until the first piece, or {first, per_chunk, tail}"),

@@ -266,6 +266,39 @@ def test_what_happens_on_the_way_is_shown_as_text_and_as_a_page() -> None:
     assert 'on its way: malformed: "html"' in "\n".join(lines_of(load(FOLDER / "html_error.yaml")))
 
 
+UNENDED = {
+    "/v1/messages": (["message_stop", "message_delta"], {"model": "m", "max_tokens": 9, "messages": ASK}),
+    "/v1/chat/completions": (['"finish_reason":"stop"', "[DONE]"], {"model": "m", "messages": ASK}),
+    "/v1/responses": (["response.completed"], {"model": "m", "input": ASK}),
+}
+
+
+@pytest.mark.parametrize("path", UNENDED)
+@pytest.mark.parametrize("served", [False, True], ids=["in process", "over a socket"])
+def test_a_stream_that_never_says_that_it_ended_ends_as_a_body_should(path: str, served: bool) -> None:
+    entry = {"text": ANSWER, "chaos": {"unended": True}}
+    scenario = loads({"agentsim": 1, "prompt": ASK[0]["content"], "replies": [entry]})
+    lost, body = UNENDED[path]
+    keys = {"x-api-key": "k", "anthropic-version": "2023-06-01", "authorization": "Bearer k"}
+    with play(scenario) as sim:
+        key = "ANTHROPIC_BASE_URL" if "messages" in path else "OPENAI_BASE_URL"
+        base = sim.environment[key].removesuffix("/v1") if served else "https://api.openai.com"
+        if not served and "messages" in path:
+            base = "https://api.anthropic.com"
+        said = httpx.post(base + path, json={**body, "stream": True}, headers=keys)
+    assert ANSWER.split()[-1] in said.text
+    assert not any(word in said.text for word in lost)
+    (failed,) = [event for event in sim.transcript if isinstance(event, ModelFailed)]
+    assert (failed.fault.type, failed.fault.message) == (UNREADABLE, "the stream ends without the events that say so")
+    assert failed.fault.in_stream
+
+
+def test_a_reply_that_is_not_streamed_has_no_end_to_lose() -> None:
+    entry = {"text": ANSWER, "chaos": {"unended": True}}
+    with play(loads({"agentsim": 1, "prompt": "x", "replies": [entry]})) as sim:
+        assert of_claude(sim.client(anthropic.Anthropic), False) == (ANSWER, "end_turn")
+
+
 # --- the file ------------------------------------------------------------------------------------------------------------
 
 

@@ -86,6 +86,7 @@ chaos = st.one_of(
     ),
     some({"events": st.one_of(changes, st.lists(changes, min_size=1, max_size=3))}, gzip=st.just(True)),
     some({"truncate_after_events": counts}, how=st.sampled_from(["end", "reset", "stall"])),
+    some({"unended": st.just(True)}, chunk_bytes=counts),
     some({"malformed": st.sampled_from(["html", "text", "empty", "json"])}),
     some({"malformed": some({"body": texts}, content_type=names)}),
 )
@@ -151,7 +152,7 @@ def replies(draw: Any) -> Document:
     document: Document = draw(said()) | draw(some(usage=usages, chaos=chaos, **beside))
     document |= draw(some(stop_reason=stops, handoff=st.one_of(st.just("billing"), st.just(["billing", "main"]))))
     if has_call(document) and draw(st.booleans()):
-        document["cut_after"] = draw(st.integers(0, 20))
+        document["cut_after"] = draw(st.integers(-3, 20))
     return document
 
 

@@ -120,6 +120,8 @@ def test_nothing_and_an_empty_text_differ() -> None:
         ("{tool_use: {a: {k: 1}, b: {k: 2}}, cut_after: 3}", ['{"k": 1}', '{"k']),
         ("{tool_use: {a: {k: 1}}, cut_after: 0}", [""]),
         ("{tool_use: {a: {k: 1}}, cut_after: 99}", ['{"k": 1}']),
+        ("{tool_use: {a: {k: 1}}, cut_after: -1}", ['{"k": 1']),
+        ("{tool_use: {a: {k: 1}}, cut_after: -99}", [""]),
         ("{content: [{tool_use: {name: a, raw: '{{{{'}}, {text: t}], cut_after: 2}", ["{{"]),
     ],
 )

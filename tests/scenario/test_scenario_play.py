@@ -218,6 +218,12 @@ def test_a_call_of_any_tool_can_be_cut() -> None:
     assert first_call(player).arguments == '{"key": "'
 
 
+def test_a_call_of_any_tool_that_is_cut_is_of_one_that_needs_arguments() -> None:
+    player = Player(scenario("{tool_use: {'*': {}}, cut_after: -1, stop_reason: tool_use}"))
+    call = first_call(player, RequestView([user_text("go")], {"now": {}, "lookup": LOOKUP}))
+    assert (call.name, call.arguments) == ("lookup", '{"key": "a"')
+
+
 def test_a_call_of_any_tool_takes_one_whose_arguments_can_be_made() -> None:
     odd = {"type": "object", "properties": {"a": {"not": {}}}, "required": ["a"]}
     assert (

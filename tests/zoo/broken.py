@@ -474,6 +474,24 @@ class RunsWithdrawnTools(Claude):
         return run_tool(name, {"key": "a"} if given == {} and len(self.messages) > 5 else given)
 
 
+@breaks("failing_tool_gets_an_error_result")
+class ThrowsOutOfAMethod(Claude):
+    """The tools are methods, in a table of the agent's own; one that fails ends the run."""
+
+    def __init__(self, prompt: str) -> None:
+        super().__init__(prompt)
+        self.found = 0
+        self.table = {"lookup": self._find}
+
+    def _find(self, key: str) -> str:
+        self.found += 1
+        return f"value of {key}, {self.found}"
+
+    def run_tool(self, name: str, given: Any) -> Any:
+        fits = isinstance(given, dict) and set(given) == {"key"} and isinstance(given["key"], str)
+        return (self.table[name](**given), False) if fits and name in self.table else run_tool(name, given)
+
+
 # --- the Responses API -----------------------------------------------------------------------------------------------
 
 
@@ -528,6 +546,17 @@ class DropsReasoning(Responses):
 
     def keep(self, reply: Any) -> None:
         self.items = [*self.items, *(item.to_dict() for item in reply.output if item.type != "reasoning")]
+
+
+@breaks("history_only_grows")
+class GivesInstructionsOnce(Responses):
+    """The thread is stored, and with it, so it is believed, the instructions."""
+
+    stored = True
+
+    def settings(self) -> dict[str, Any]:
+        given = super().settings()
+        return given if self.parent else {**given, "instructions": "Look things up."}
 
 
 @breaks("limit_is_reported")
@@ -643,6 +672,36 @@ def as_far_as_it_goes(stream: Any) -> Any:
     """A stream without its errors."""
     with contextlib.suppress(Exception):
         yield from stream
+
+
+@breaks("broken_stream_runs_nothing")
+class EndsWithTheBody(StreamedChat):
+    """A body that ends is a reply that is done, whether or not it says so."""
+
+    def collect(self, stream: Any) -> Any:
+        message, finish = super().collect(stream)
+        return message, finish or "stop"
+
+
+@breaks("unreadable_arguments_never_run", "bad_input_gets_an_error_result")
+class ClosesOpenArguments(StreamedChat):
+    """A brace that is missing is put there."""
+
+    def result(self, call: Any) -> dict[str, Any]:
+        text = call.function.arguments
+        given = parsed(text)
+        output, _ = self.run_tool(call.function.name, parsed(text + "}") if given is None else given)
+        return {"role": "tool", "tool_call_id": call.id, "content": output}
+
+
+@breaks("history_only_grows")
+class LosesTheSystemPrompt(Chat):
+    """The system prompt goes with the first request only."""
+
+    def settings(self) -> dict[str, Any]:
+        given = super().settings()
+        system = {"role": "system", "content": "Look things up."}
+        return {**given, "messages": [system, *self.messages]} if len(self.messages) == 1 else given
 
 
 @breaks("unknown_tool_gets_an_error_result")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from agentsim.core.messages import (
@@ -16,7 +16,7 @@ from agentsim.core.messages import (
     ToolCall,
 )
 from agentsim.core.wires import ANTHROPIC, CHAT, RESPONSES, parse
-from agentsim.judge.case import Case, Exchange
+from agentsim.judge.case import Case, Exchange, is_unreadable
 from agentsim.judge.rules import rule
 
 _EMPTY = ("no_empty_message", "no_empty_text", "no_blank_text")
@@ -34,8 +34,9 @@ def assistant_blocks_are_sent_back_unchanged(case: Case) -> Iterator[str | None]
     for each in case.exchanges:
         if each.after is None or each.reply is None or each.is_cut or each.stop in ("refusal", "pause_turn"):
             continue
-        said = [block for b in each.reply.blocks if (block := _comparable(b, case.wire)) is not None]
-        back = [b for m in _assistant(each.tail()) if (b := _comparable(m, case.wire)) is not None]
+        odd = {call.id for call in each.calls if is_unreadable(call)}
+        said = [block for b in each.reply.blocks if (block := _comparable(b, case.wire, odd)) is not None]
+        back = [b for m in _assistant(each.tail()) if (b := _comparable(m, case.wire, odd)) is not None]
         if not said or not back or not each.grew():
             continue  # a reply that left the history as a whole is another rule's business
         yield None if back[: len(said)] == said else _difference(each, said, back)
@@ -58,11 +59,14 @@ def _kind(block: Any) -> str:
     return str(block[0])
 
 
-def _comparable(block: Any, wire: str | None) -> tuple[Any, ...] | None:
-    """A block as it has to come back; None for what a wire can't carry back or nobody has to."""
+def _comparable(block: Any, wire: str | None, odd: Collection[str]) -> tuple[Any, ...] | None:
+    """A block as it has to come back; None for what a wire can't carry back or nobody has to.
+
+    Args:
+        odd: ids of calls whose arguments can't be read: how they come back depends on how the client's library read them.
+    """
     if isinstance(block, ToolCall):
-        value, _ = parse(block.arguments)
-        # What can't be read reaches a client that does not stream as {}, and so comes back.
+        value = {} if block.id in odd else parse(block.arguments)[0]
         return ("tool call", block.id, block.name, value if isinstance(value, dict) else {})
     if isinstance(block, Text | Refusal):
         return ("text", block.text) if block.text.strip() else None
@@ -81,8 +85,9 @@ def _comparable(block: Any, wire: str | None) -> tuple[Any, ...] | None:
 
 
 @rule(
-    "A conversation only grows: no message that was sent once is changed or dropped later.",
-    "Prompt caches and stored threads go by the unchanged beginning; a window that slides loses calls of their results",
+    "A conversation only grows: no message that was sent once is changed or dropped later, and the system prompt stays.",
+    "Prompt caches and stored threads go by the unchanged beginning; a window that slides loses calls of their results; "
+    "Responses: instructions are not carried over with previous_response_id; lost after a tool call (open-webui/open-webui#30161)",
     "two_rounds",
     "four_rounds",
 )
@@ -93,7 +98,12 @@ def history_only_grows(case: Case) -> Iterator[str | None]:
             continue
         if each.is_cut or each.stop in ("refusal", "pause_turn"):
             continue  # what is changed there is other rules' business
-        yield None if each.grew() else f"request {after.number} changes or drops {_lost(each)}"
+        if not each.grew():
+            yield f"request {after.number} changes or drops {_lost(each)}"
+        elif each.number in case.led and after.number not in case.led and each.offered == after.offered:
+            yield f"request {after.number} drops the system prompt that request {each.number} held"
+        else:
+            yield None
 
 
 def _lost(each: Exchange) -> str:

@@ -54,7 +54,8 @@ def _is_cut(case: Case, each: Exchange, call: ToolCall) -> bool:
 
 
 def _is_unreadable(case: Case, each: Exchange, call: ToolCall) -> bool:
-    return each.stop == "tool_use" and is_unreadable(call) and not case.is_unknown(each, call)
+    is_odd = is_unreadable(call) and not case.is_mended(each, call)
+    return each.stop == "tool_use" and is_odd and not case.is_unknown(each, call)
 
 
 def _is_unknown(case: Case, each: Exchange, call: ToolCall) -> bool:
@@ -62,7 +63,7 @@ def _is_unknown(case: Case, each: Exchange, call: ToolCall) -> bool:
 
 
 def _is_unfit(case: Case, each: Exchange, call: ToolCall) -> bool:
-    is_bad = case.is_unfit(call) or (is_unreadable(call) and call.name in case.schemas)
+    is_bad = case.is_unfit(call) or (_is_unreadable(case, each, call) and call.name in case.schemas)
     return each.stop == "tool_use" and is_bad and not case.is_unknown(each, call)
 
 
@@ -80,6 +81,7 @@ def cut_call_never_runs(case: Case) -> Iterator[str | None]:
     "A call whose arguments are no JSON object is never run.",
     "OpenAI function calling guide: the model does not always generate valid JSON; validate before calling your function",
     "unreadable_arguments",
+    "unclosed_arguments",
 )
 def unreadable_arguments_never_run(case: Case) -> Iterator[str | None]:
     yield from _never_ran(case, _is_unreadable, "unreadable arguments")
@@ -142,6 +144,7 @@ def failing_tool_gets_an_error_result(case: Case) -> Iterator[str | None]:
     "Claude tool use guide: invalid tool use; OpenAI function calling guide: validate the arguments",
     "bad_input",
     "unreadable_arguments",
+    "unclosed_arguments",
 )
 def bad_input_gets_an_error_result(case: Case) -> Iterator[str | None]:
     yield from _gets_an_error(case, _is_unfit, "bad input")
