@@ -106,9 +106,9 @@ def _in(value: Any, names: Collection[str], own: Own) -> Found:
     for name in names:
         if name in held:
             yield from _single(name, held[name], own)
-    name = held.get("name")
-    if type(name) is str and name in names:
-        yield from _single(name, held, own)
+    called = held.get("name")
+    if type(called) is str and called in names:
+        yield from _single(called, held, own)
 
 
 def _single(name: str, value: Any, own: Own) -> Found:

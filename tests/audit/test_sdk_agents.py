@@ -25,9 +25,9 @@ FOUND: dict[str, tuple[str, dict[str, set[str]]]] = {
         "hand_rolled",
         {
             "every_call_is_answered": {"calls_beside_end_turn"},
-            "unreadable_arguments_never_run": {"unreadable_arguments"},
+            "unreadable_arguments_never_run": {"unreadable_arguments", "unclosed_arguments"},
             "unknown_tool_gets_an_error_result": {"inherited_name"},
-            "bad_input_gets_an_error_result": {"bad_input", "unreadable_arguments"},
+            "bad_input_gets_an_error_result": {"bad_input", "unreadable_arguments", "unclosed_arguments"},
             "no_empty_message": {"tool_use_without_calls"},
         },
     ),
@@ -55,7 +55,7 @@ FOUND: dict[str, tuple[str, dict[str, set[str]]]] = {
             "full_context_is_no_answer": {"full_context"},
             "limit_is_reported": {"endless_calls"},
             "tool_use_without_calls_is_no_answer": {"tool_use_without_calls"},
-            "broken_stream_runs_nothing": {"error_in_stream"},
+            "broken_stream_runs_nothing": {"error_in_stream", "unended_stream"},
         },
     ),
 }
