@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -386,13 +387,18 @@ def interrupted(folder: Path, url: str, program: str, *, times: int = 1) -> int:
         [*ours, sys.executable, "-c", program],
         cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
         env={**os.environ, "ANTHROPIC_API_KEY": "plain-looking-key"},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # where tests run in the background it is ignored
     ) as recorder:  # fmt: skip
         assert recorder.stdout is not None
-        for _ in range(times):
-            while recorder.stdout.readline() not in ("ready\n", ""):
-                pass
-            os.killpg(recorder.pid, signal.SIGINT)
-        return recorder.wait(timeout=60)
+        try:
+            for _ in range(times):
+                while recorder.stdout.readline() not in ("ready\n", ""):
+                    pass
+                os.killpg(recorder.pid, signal.SIGINT)
+            return recorder.wait(timeout=60)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(recorder.pid, signal.SIGKILL)
 
 
 @on_posix
