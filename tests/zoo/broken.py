@@ -674,15 +674,6 @@ def as_far_as_it_goes(stream: Any) -> Any:
         yield from stream
 
 
-@breaks("broken_stream_runs_nothing")
-class EndsWithTheBody(StreamedChat):
-    """A body that ends is a reply that is done, whether or not it says so."""
-
-    def collect(self, stream: Any) -> Any:
-        message, finish = super().collect(stream)
-        return message, finish or "stop"
-
-
 @breaks("unreadable_arguments_never_run", "bad_input_gets_an_error_result")
 class ClosesOpenArguments(StreamedChat):
     """A brace that is missing is put there."""

@@ -99,7 +99,6 @@ def client_errors_are_not_retried(case: Case) -> Iterator[str | None]:
     "Messages API streaming: an error event or a lost connection ends the message; clients raise nothing where a stream merely ends",
     "broken_stream",
     "stream_without_end",
-    "unended_stream",
     "error_in_stream",
 )
 def broken_stream_runs_nothing(case: Case) -> Iterator[str | None]:
