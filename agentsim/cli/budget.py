@@ -23,7 +23,7 @@ from agentsim.cli.common import (
     write_page,
 )
 from agentsim.errors import UsageError
-from agentsim.store.places import STANDARD_INPUT
+from agentsim.store.places import is_stream
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -100,7 +100,7 @@ def _worked_out(
 def _workers(files: Sequence[str], jobs: int | None) -> Iterator[Executor | None]:
     """Processes, one a core; none where the work is done sooner than they have started."""
     count = jobs if jobs is not None else _cores()
-    if count == 1 or _is_little(files) or any(_is_stream(file) for file in files):
+    if count == 1 or _is_little(files) or any(map(is_stream, files)):
         yield None
         return
     import multiprocessing
@@ -113,11 +113,6 @@ def _workers(files: Sequence[str], jobs: int | None) -> Iterator[Executor | None
         yield executor
     finally:
         executor.shutdown(cancel_futures=True)
-
-
-def _is_stream(file: str) -> bool:
-    """Whether a name is this process's own: standard input, or a pipe, which another one could not read."""
-    return file == STANDARD_INPUT or (os.path.exists(file) and not os.path.isfile(file) and not os.path.isdir(file))
 
 
 def _cores() -> int:

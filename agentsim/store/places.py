@@ -41,6 +41,13 @@ def unreadable(path: str | os.PathLike[str], error: OSError) -> UsageError:
     return UsageError(f"{os.fspath(path)!r} can't be read: {error.strerror or error}")
 
 
+def is_stream(path: str) -> bool:
+    """Whether a name is standard input's, or a pipe's: what comes out of it can be read only once, and only by this process."""
+    return path == STANDARD_INPUT or (
+        os.path.exists(path) and not (stat.S_ISREG(mode := os.stat(path).st_mode) or stat.S_ISDIR(mode))
+    )
+
+
 def stream_at(path: str) -> bytes | None:
     """All that comes out of standard input or a pipe, which can be read only once; None for a file.
 
@@ -52,7 +59,7 @@ def stream_at(path: str) -> bytes | None:
             if sys.stdin is None:
                 raise UsageError("standard input is closed")
             data = sys.stdin.buffer.read(limit("import_file_bytes") + 1)
-        elif not os.path.exists(path) or stat.S_ISREG(mode := os.stat(path).st_mode) or stat.S_ISDIR(mode):
+        elif not is_stream(path):
             return None
         else:
             with open(path, "rb") as file:
