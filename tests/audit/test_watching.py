@@ -96,15 +96,21 @@ def agent_module(tmp_path: Path) -> Iterator[Any]:
         sys.modules.pop(name, None)
 
 
-@pytest.mark.parametrize("how", AGENTS)
-def test_one_execution_is_counted_once(agent_module, tmp_path, how):
-    module = agent_module(*AGENTS[how])
-    watch = Watch(str(tmp_path))
+def watched(module, folder):
+    """What is seen of the tools while an agent runs."""
+    watch = Watch(str(folder))
     watch.start()
     try:
         module.run(watch)
     finally:
         watch.stop()
+    return watch
+
+
+@pytest.mark.parametrize("how", AGENTS)
+def test_one_execution_is_counted_once(agent_module, tmp_path, how):
+    module = agent_module(*AGENTS[how])
+    watch = watched(module, tmp_path)
     assert watch.seen == [(1, "find")]
 
 
@@ -125,12 +131,7 @@ def test_a_tool_can_be_made_to_fail_and_is_itself_again_afterwards(agent_module,
 
 def test_two_executions_are_two(agent_module, tmp_path):
     module = agent_module("def find(key): return key\n", "[find('a'), find('b')]")
-    watch = Watch(str(tmp_path))
-    watch.start()
-    try:
-        module.run(watch)
-    finally:
-        watch.stop()
+    watch = watched(module, tmp_path)
     assert watch.seen == [(1, "find"), (1, "find")]
 
 
@@ -140,12 +141,7 @@ def test_a_wrapper_of_several_tools_alone_does_not_say_which_of_them_ran(agent_m
         "TABLE = {'find': wrapped(str.upper), 'drop': wrapped(str.lower)}\n"
     )
     module = agent_module(source, "TABLE['find']('a')")
-    watch = Watch(str(tmp_path))
-    watch.start()
-    try:
-        module.run(watch)
-    finally:
-        watch.stop()
+    watch = watched(module, tmp_path)
     assert watch.seen == []
 
 
